@@ -31,7 +31,7 @@ export function sessionMessagesContract(engine: Engine): void {
       return stores.clock.now()
     }
 
-    test('each write of a run counts its messages; the count of the conversation omits others', async () => {
+    test("each write of a run counts its messages, except tool results and members' messages", async () => {
       const fixture = await openFixture(stores)
       expect(await messagesOf(fixture)).toEqual({ count: 0 })
       await fixture.inbox.enqueue(fixture.key, newRun())

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { createConstantFiles } from '../../functions/http/constant-files.ts'
 import { openHttpHarness } from './harness.ts'
 
-test('a file is made once, however many ask for it before it is there', async () => {
+test('a file is created once, however many requests wait for it', async () => {
   const files = createConstantFiles()
   let made = 0
   const make = async () => ({ content: `text ${++made}`, headers: {} })
@@ -13,7 +13,7 @@ test('a file is made once, however many ask for it before it is there', async ()
   expect(new TextDecoder().decode(found[0]?.plain)).toBe('text 1')
 })
 
-test('a file that could not be made is made for the next one who asks', async () => {
+test('a file that could not be created is created for the next request', async () => {
   const files = createConstantFiles()
   const fail = () => Promise.reject(new Error('unreadable'))
   const both = await Promise.allSettled([files('name', fail), files('name', fail)])
@@ -22,7 +22,7 @@ test('a file that could not be made is made for the next one who asks', async ()
   expect(headers['content-type']).toBe('text/plain')
 })
 
-test('the first 200 clients that ask for the docs take hardly more than the next 200', async () => {
+test('the first 200 clients that request the docs cost hardly more than the next 200', async () => {
   const { program, close } = await openHttpHarness()
   const ask = async () => (await program.app.request('/docs')).arrayBuffer()
   const processorTime = async (): Promise<number> => {
@@ -36,7 +36,7 @@ test('the first 200 clients that ask for the docs take hardly more than the next
   await close()
 })
 
-test('the document for programs is compressed for clients that accept it, and not sent again', async () => {
+test('the OpenAPI document is compressed for clients that accept it, and 304 if unchanged', async () => {
   const path = '/openapi.json'
   const { program, close } = await openHttpHarness()
   const zipped = await program.app.request(path, { headers: { 'accept-encoding': 'gzip' } })

@@ -20,12 +20,12 @@ const all = (pattern: RegExp, text = page): string[] => [...text.matchAll(patter
 const sha256 = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
 
 describe('the docs', () => {
-  test('are where /docs/ leads', async () => {
+  test('are at /docs/', async () => {
     const found = await harness.send('GET', '/docs/')
     expect([found.status, found.headers.get('location')]).toEqual([302, '/docs'])
   })
 
-  test('have every operation with its parameters, and every schema', () => {
+  test('contain every operation with its parameters, and every schema', () => {
     const { paths, components } = harness.document
     for (const [path, methods] of Object.entries(paths))
       for (const [method, { operationId, parameters = [] }] of Object.entries(methods)) {
@@ -59,7 +59,7 @@ describe('the docs', () => {
     expect(named.filter((found) => !isKnown(found)).map(([found]) => found)).toEqual([])
   })
 
-  test('lead nowhere but to themselves and the document for programs', () => {
+  test('link only to themselves and the OpenAPI document', () => {
     expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8')
     expect(all(/ src="([^"]*)"/g)).toEqual([])
     const ids = new Set(all(/ id="([^"]*)"/g))
@@ -67,7 +67,7 @@ describe('the docs', () => {
     expect(missing.toSorted()).toEqual(['data:,', 'openapi.json'])
   })
 
-  test('may run their own script and style, word for word, and no other', () => {
+  test('may run only their own script and style', () => {
     const policy = response.headers.get('content-security-policy') ?? ''
     expect(policy).toContain("default-src 'none'")
     expect(policy).toContain("connect-src 'self'")
@@ -82,7 +82,7 @@ describe('the docs', () => {
     expect(page).not.toMatch(/ on\w+="|style="/)
   })
 
-  test('take 30 KB at most over the network, and nothing when they have not changed', async () => {
+  test('take at most 30 KB over the network, and nothing if they have not changed', async () => {
     const zipped = await harness.send('GET', '/docs', undefined, { 'accept-encoding': 'br, gzip' })
     expect(zipped.headers.get('content-encoding')).toBe('gzip')
     expect((await zipped.arrayBuffer()).byteLength).toBeLessThanOrEqual(30_000)
@@ -91,7 +91,7 @@ describe('the docs', () => {
     expect([again.status, await again.text()]).toEqual([304, ''])
   })
 
-  test('ask for a key once there is one', async () => {
+  test('request a key if one exists', async () => {
     expect(page).not.toContain('$KEY')
     await harness.key()
     const keyed = await (await harness.send('GET', '/docs')).text()
@@ -102,7 +102,7 @@ describe('the docs', () => {
 
 const hostile = `<img src=x onerror="alert(1)">'"&`
 
-test('a description is text', async () => {
+test('a description is shown as text, not as HTML', async () => {
   const schema = { type: 'string', description: hostile, enum: [hostile], pattern: hostile, example: hostile }
   const content = { 'application/json': { schema } }
   const document: ApiDocument = {
@@ -150,10 +150,10 @@ describe('an example', () => {
     },
   }
 
-  test('is the one that the schema gives', () =>
+  test('is the one in the schema', () =>
     expect(exampleOf(document, { $ref: '#/components/schemas/Report' })).toEqual({ id: 'example' }))
 
-  test('is made of the fields that are required where the schema gives none', () =>
+  test('contains the required fields if the schema has no example', () =>
     expect(exampleOf(document, { $ref: '#/components/schemas/Made' })).toEqual({
       name: 'text',
       all: [{ id: 'example' }],

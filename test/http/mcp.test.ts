@@ -59,7 +59,7 @@ async function talk(owner: string, id: string): Promise<void> {
 }
 
 describe.each(['legacy', 'auto'] as const)('the memory over MCP, %s revision', (mode) => {
-  test('has four tools, each of which only reads', async () => {
+  test('has four read-only tools', async () => {
     const client = await connect({}, mode)
     const { tools } = await client.listTools()
     expect(tools.map(({ name }) => name)).toEqual(['search_history', 'read_output', 'list_sessions', 'read_session'])
@@ -67,7 +67,7 @@ describe.each(['legacy', 'auto'] as const)('the memory over MCP, %s revision', (
     expect(client.getInstructions()).toContain('search_history')
   })
 
-  test('finds, lists and reads what the API shows, in its shapes', async () => {
+  test("finds, lists and reads the API's data, in the API's formats", async () => {
     await talk('ann', 'crates-1')
     const client = await connect({}, mode)
 
@@ -101,8 +101,8 @@ describe.each(['legacy', 'auto'] as const)('the memory over MCP, %s revision', (
   })
 })
 
-describe('a place in a session', () => {
-  test('is read around a message, before it and after it, as the API shows it', async () => {
+describe('a position in a session', () => {
+  test('is read with the messages around, before or after it, as the API shows them', async () => {
     await talk('ann', 'crates-1')
     const client = await connect()
     const at = '/v1/sessions/crates-1/messages'
@@ -123,7 +123,7 @@ describe('a place in a session', () => {
       expect(schema).toContain(`"${place}":{"description":"The id of a message`)
   })
 
-  test('of another session, or two places at once, is an error result that names it', async () => {
+  test('in another session, or two positions at once, are an error result that names the position', async () => {
     await talk('ann', 'crates-1')
     await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 'empty' })
     const [first] = (await expectJson<Page>(harness, 200, 'GET', '/v1/sessions/crates-1/messages')).data
@@ -139,8 +139,8 @@ describe('a place in a session', () => {
   })
 })
 
-describe('who may read', () => {
-  test('a key needs the scope read alone', async () => {
+describe('access over MCP', () => {
+  test('requires a key with only the scope read', async () => {
     await harness.key()
     const body = { jsonrpc: '2.0', id: 1, method: 'ping' }
     const headers = { accept: 'application/json, text/event-stream' }
@@ -153,7 +153,7 @@ describe('who may read', () => {
     expect((await harness.send('POST', '/mcp', body, { ...headers, ...reader })).status).toBe(200)
   })
 
-  test('GET and DELETE are refused with 405', async () => {
+  test('is refused with 405 for GET and DELETE', async () => {
     for (const method of ['GET', 'DELETE']) {
       const response = await harness.send(method, '/mcp', undefined, { accept: 'text/event-stream' })
       expect(response.status, method).toBe(405)
@@ -161,7 +161,7 @@ describe('who may read', () => {
     }
   })
 
-  test('a key that is bound to an owner sees that owner alone', async () => {
+  test('is limited to one owner if the key is bound to that owner', async () => {
     await talk('ann', 'anns')
     const bound = await connect(await harness.key({ owner: 'bob' }))
     const tenant = await connect(await harness.key({ tenant: 'other' }))
@@ -199,7 +199,7 @@ describe('bad requests', () => {
     ['list_sessions', { after: 'nonsense' }, 'cursor'],
     ['read_session', { session: '../x' }, 'session'],
     ['read_session', { session: 'none', after: "x'; drop" }, 'after'],
-  ] as const)('%s %j is an error result that says why', async (name, input, reason) => {
+  ] as const)('%s %j is an error result with the reason', async (name, input, reason) => {
     const client = await connect()
     const { isError, text } = await call(client, name, input)
     expect([isError, text]).toEqual([true, expect.stringContaining(reason)])
@@ -218,7 +218,7 @@ describe('bad requests', () => {
     expect(response.status).toBe(status)
   })
 
-  test('a subscription holds no stream open', async () => {
+  test('a subscription does not keep its stream open', async () => {
     const meta = {
       'io.modelcontextprotocol/protocolVersion': '2026-07-28',
       'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
@@ -239,7 +239,7 @@ describe('bad requests', () => {
     expect(await response.json()).toMatchObject({ error: { message: expect.stringContaining('limit') } })
   })
 
-  test('a failing store is named without its words', async () => {
+  test('an error of the store is reported without its text', async () => {
     await harness.close()
     harness = await openHttpHarness({
       change: (ports) => ({

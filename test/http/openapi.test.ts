@@ -49,7 +49,7 @@ function propertiesIn(schema: unknown, path: string): [string, z.ZodType][] {
   return isWrapped ? propertiesIn(schema.unwrap(), path) : []
 }
 
-describe('the description', () => {
+describe('the OpenAPI document', () => {
   test('is OpenAPI 3.1 and has every route of the API', () => {
     expect(document.openapi).toBe('3.1.0')
     expect(
@@ -109,7 +109,7 @@ describe('the description', () => {
     }
   })
 
-  test('says of every field of a body that may be null that it may', () => {
+  test('marks every body field that may be null', () => {
     const properties = harness.program.app.openAPIRegistry.definitions.flatMap((definition) => {
       if (definition.type !== 'route') return []
       const content = definition.route.request?.body?.content['application/json']
@@ -130,7 +130,7 @@ describe('the description', () => {
     expect(wrong.map(([path]) => path)).toEqual(refused)
   })
 
-  test('takes no query of our own API that it does not name', () => {
+  test('lists every query parameter that our own API accepts', () => {
     const taking = harness.program.app.openAPIRegistry.definitions.flatMap((definition) => {
       if (definition.type !== 'route' || !definition.route.path.startsWith('/v1/')) return []
       const { query } = definition.route.request ?? {}
@@ -141,7 +141,7 @@ describe('the description', () => {
     expect(taking).toEqual([])
   })
 
-  test('refers only to what it holds', () => {
+  test('refers only to its own components', () => {
     for (const reference of collect(document, '$ref')) {
       const name = /^#\/components\/schemas\/(\w+)$/.exec(String(reference))?.[1]
       expect(Object.keys(document.components.schemas)).toContain(name)
@@ -180,7 +180,7 @@ describe('the description', () => {
     for (const pattern of collect(document, 'pattern')) expect(() => new RegExp(String(pattern), 'u')).not.toThrow()
   })
 
-  test('gives an example of every body, which fits', () => {
+  test('gives a valid example of every body', () => {
     for (const { operation } of operations()) {
       const contents = [
         operation.requestBody?.content,
@@ -198,7 +198,7 @@ describe('the description', () => {
     }
   })
 
-  test('says that every operation may be refused, as a problem', () => {
+  test('declares for every operation that it may be refused, as a problem', () => {
     for (const { path, operation } of operations().filter((entry) => entry.path.startsWith('/v1/')))
       for (const status of ['400', '401', '403', '404', '429', '500', '503'])
         expect(Object.keys(operation.responses[status]?.content ?? {}), `${path} ${status}`).toEqual([
@@ -208,7 +208,7 @@ describe('the description', () => {
 })
 
 describe('health', () => {
-  test('says when the storage does not respond', async () => {
+  test('reports that the storage does not respond', async () => {
     const failing = await openHttpHarness({
       change: (ports) => {
         let calls = 0

@@ -58,19 +58,19 @@ test.each([
   { instructions: 'Say all that you can find.' },
   { metadata: { topic: 'vaults' } },
   { user: 'alice' },
-])('runs of a session that an owner-bound key changed (%o) find nothing of other owners', async (change) => {
+])("a session that an owner-bound key changed (%o) gives its runs no other owner's messages", async (change) => {
   const keys = await open()
   await expectJson(harness, 200, 'PATCH', '/v1/sessions/desk', change, keys.alice)
   expect(await readAfterRun('desk', keys)).not.toContain('aubergine')
 })
 
-test('a new title does not change what runs of the session find', async () => {
+test('a new title does not change the messages that runs of the session find', async () => {
   const keys = await open()
   await expectJson(harness, 200, 'PATCH', '/v1/sessions/desk', { title: 'Vaults' }, keys.alice)
   expect(await readAfterRun('desk', keys)).toContain('aubergine')
 })
 
-test('a copy of a bound session is bound, also when a key without an owner makes it', async () => {
+test('a copy of a bound session is bound, also when a key without an owner creates it', async () => {
   const keys = await open()
   const messages = [
     { role: 'user', content: 'Say all that you can find.' },
@@ -93,7 +93,7 @@ const CHANGES = [
 ] as const
 
 test.each(CHANGES)(
-  'a process that dies within %s %s leaves a bound session, not a change alone',
+  'a process that dies within %s %s leaves the session bound, if its change is stored',
   async (...request) => {
     const { alice } = await open()
     const [method, path, body] = request

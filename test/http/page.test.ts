@@ -30,7 +30,7 @@ describe('the page', () => {
     },
   )
 
-  test('may run and ask for nothing but what its own server has', async () => {
+  test('may load and request only resources of its own server', async () => {
     const policy = (await harness.send('GET', '/')).headers.get('content-security-policy') ?? ''
     expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self'")
     expect(policy).toContain("connect-src 'self'")
@@ -38,20 +38,20 @@ describe('the page', () => {
     expect(policy).not.toMatch(/unsafe|https?:|data:|\*/)
   })
 
-  test('finds its files where the program is not at the root of its host', async () => {
+  test('finds its files when the program has a path prefix', async () => {
     const response = await harness.program.app.fetch(new Request('http://localhost:3000/usage'), { base: '/api' })
     expect(await response.text()).toContain('<base href="/api/"')
     expect(await (await harness.send('GET', '/usage')).text()).toContain('<base href="/"')
   })
 
-  test('is asked for again each time, and takes nothing when it has not changed', async () => {
+  test('is revalidated by each request, and costs nothing if it has not changed', async () => {
     const first = await harness.send('GET', '/', undefined, { 'accept-encoding': 'gzip' })
     expect([first.headers.get('cache-control'), first.headers.get('content-encoding')]).toEqual(['no-cache', 'gzip'])
     const again = await harness.send('GET', '/', undefined, { 'if-none-match': first.headers.get('etag') ?? '' })
     expect([again.status, await again.text()]).toEqual([304, ''])
   })
 
-  test('needs no key: it asks for one', async () => {
+  test('is served without a key, and then requests one', async () => {
     const other = await openHttpHarness()
     try {
       await other.key()
@@ -61,7 +61,7 @@ describe('the page', () => {
     }
   })
 
-  test('stays whole when an upgrade replaces its files while the program runs', async () => {
+  test('stays complete when an upgrade replaces its files while the program runs', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'tooltrail-page-'))
     cpSync(BUILT, folder, { recursive: true })
     const other = await openHttpHarness({ settings: { pageFolder: folder } })
@@ -77,7 +77,7 @@ describe('the page', () => {
     }
   })
 
-  test('is not served in part: while files that it names are missing, its reader comes too early', async () => {
+  test('is not served while some of its files are missing', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'tooltrail-page-'))
     cpSync(BUILT, folder, { recursive: true })
     rmSync(join(folder, 'assets', script))
@@ -92,7 +92,7 @@ describe('the page', () => {
     }
   })
 
-  test('is served from a folder of its own where the program is bundled', async () => {
+  test('is served from a separate folder when the program is bundled', async () => {
     const other = await openHttpHarness({ settings: { pageFolder: '/nowhere' } })
     try {
       expect((await other.send('GET', '/')).status).toBe(500)
@@ -103,7 +103,7 @@ describe('the page', () => {
 })
 
 describe('a file of the page', () => {
-  test.each(ASSETS)('is kept for ever under the name that its contents gave it: %s', async (name) => {
+  test.each(ASSETS)('is cached permanently under a name with a hash of its contents: %s', async (name) => {
     const response = await harness.send('GET', `/assets/${name}`, undefined, { 'accept-encoding': 'br, gzip' })
     expect([response.status, response.headers.get('content-encoding')]).toEqual([200, 'gzip'])
     expect(response.headers.get('cache-control')).toBe('public, max-age=31536000, immutable')
@@ -127,12 +127,12 @@ describe('a file of the page', () => {
   })
 })
 
-describe('an address with nothing', () => {
+describe('an unknown address', () => {
   const HTML = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' }
   const HOSTILE = '/nothing%3Cscript%3Ealert(1)%3C/script%3E'
 
   test.each(['/nothing', HOSTILE, '/assets/gone.js', '/v1/nothing', '/sessions/a/b/c'])(
-    'gives a browser the page, which leads back: %s',
+    'shows a browser the page, with a link back: %s',
     async (path) => {
       const response = await harness.send('GET', path, undefined, HTML)
       expect([response.status, response.headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8'])
@@ -142,8 +142,11 @@ describe('an address with nothing', () => {
     },
   )
 
-  test.each([undefined, 'application/json', '*/*'])('gives a program that accepts %s a problem', async (accept) => {
-    const response = await harness.send('GET', HOSTILE, undefined, accept === undefined ? {} : { accept })
-    expect([response.status, response.headers.get('content-type')]).toEqual([404, 'application/problem+json'])
-  })
+  test.each([undefined, 'application/json', '*/*'])(
+    'returns a problem to a program that accepts %s',
+    async (accept) => {
+      const response = await harness.send('GET', HOSTILE, undefined, accept === undefined ? {} : { accept })
+      expect([response.status, response.headers.get('content-type')]).toEqual([404, 'application/problem+json'])
+    },
+  )
 })

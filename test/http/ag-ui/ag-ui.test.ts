@@ -19,8 +19,8 @@ const agent = (messages?: Message[]): HttpAgent => agUiAgent(harness, messages)
 const log = async (): Promise<Record<string, unknown>[]> =>
   (await expectJson<{ data: Record<string, unknown>[] }>(harness, 200, 'GET', '/v1/sessions/talk/messages')).data
 
-describe('a run', () => {
-  test('is its reasoning, texts, our calls and their results, and its usage', async () => {
+describe('an AG-UI run', () => {
+  test('emits its reasoning, texts, tool calls with results, and usage', async () => {
     await open({
       tools: [makeTool('look', async () => ({ text: 'seen' }))],
       script: [
@@ -71,7 +71,7 @@ describe('a run', () => {
     expect(one.messages.find(({ role }) => role === 'tool')).toMatchObject({ content: 'seen' })
   })
 
-  test('continues in its thread; only the new messages count', async () => {
+  test('continues in its thread; only the new messages are stored', async () => {
     await open({ script: [{ text: 'One.' }, { text: 'Two.' }] })
     const one = agent([say('First')])
     await runAgUi(one)
@@ -85,7 +85,7 @@ describe('a run', () => {
     ])
   })
 
-  test('is shown images and files', async () => {
+  test('sends images and files to the model', async () => {
     await open()
     const content = [
       { type: 'text' as const, text: 'What is it?' },
@@ -95,7 +95,7 @@ describe('a run', () => {
     expect(harness.requests[0]?.messages[0]?.parts).toMatchObject([{ type: 'text' }, { mediaType: 'image/png' }])
   })
 
-  test('of a team has its members as subagents', async () => {
+  test('of a team emits its members as subagents', async () => {
     await open({
       agents: [{ name: 'default', members: ['other'] }],
       script: [
@@ -121,8 +121,8 @@ describe('a run', () => {
   })
 })
 
-describe('what waits', () => {
-  test("for the client's tools is pending, and continues with their results in the next run", async () => {
+describe('a waiting call', () => {
+  test('of a client tool is pending, and the next run continues with its result', async () => {
     await open({
       script: [
         { text: 'Let me see.', calls: [{ id: 'c1', name: 'weather', arguments: '{"city":"Bonn"}' }] },
@@ -157,7 +157,7 @@ describe('what waits', () => {
     expect(await expectJson(harness, 200, 'GET', '/v1/sessions/talk/runs')).toMatchObject({ data: [{ rounds: 3 }] })
   })
 
-  test("is no call of a strict client's tool that does not fit its schema", async () => {
+  test('of a strict client tool does not exist if its arguments do not fit the schema', async () => {
     await open({ script: [{ calls: [{ id: 'c1', name: 'weather', arguments: '{"city":7}' }] }, { text: 'Done.' }] })
     const parameters = { type: 'object', properties: { city: { type: 'string' } } }
     const strict = { ...weather, parameters, metadata: { strict: true } }
@@ -187,8 +187,8 @@ describe('what waits', () => {
   })
 })
 
-describe('what breaks off', () => {
-  test('is followed again by the same run, from its start', async () => {
+describe('an aborted stream', () => {
+  test('is followed again from its start by a request with an equal run id', async () => {
     const held = heldTurn()
     await open({ script: [held.turn] })
     const messages = [say('Think')]
@@ -204,7 +204,7 @@ describe('what breaks off', () => {
     expect(await log()).toHaveLength(2)
   })
 
-  test('in a cancelled run is said', async () => {
+  test('ends with a cancelled outcome if its run was cancelled', async () => {
     const held = heldTurn()
     await open({ script: [held.turn] })
     const running = runAgUi(agent([say('Think')]))
@@ -214,7 +214,7 @@ describe('what breaks off', () => {
     expect((await running).events.at(-1)).toMatchObject({ outcome: { type: 'cancelled' } })
   })
 
-  test('in the model is an error, which comes last', async () => {
+  test('ends with an error as its last event if the model failed', async () => {
     await open({
       script: [
         async function* () {
@@ -236,7 +236,7 @@ describe('what breaks off', () => {
   })
 })
 
-describe('a bad input is refused with its field, and nothing is stored', () => {
+describe('an invalid input is rejected with its field, and nothing is stored', () => {
   const image = (source: object) => ({ messages: [{ id: 'm', role: 'user', content: [{ type: 'image', source }] }] })
   test.each<[string, object, number, string]>([
     ['a bad thread', { threadId: '../x' }, 400, 'body.threadId'],

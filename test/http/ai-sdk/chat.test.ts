@@ -46,7 +46,7 @@ const log = async (): Promise<Record<string, unknown>[]> =>
   (await expectJson<{ data: Record<string, unknown>[] }>(harness, 200, 'GET', '/v1/sessions/talk/messages')).data
 
 describe('a message', () => {
-  test('is a stream of one UIMessage: reasoning, texts, our tools as steps, and usage', async () => {
+  test('is answered by a stream of one UIMessage: reasoning, texts, our tools as steps, and usage', async () => {
     await open({
       tools: [makeTool('look', async () => ({ text: 'seen', sources: [{ title: 'A', url: 'https://a.example' }] }))],
       script: [
@@ -94,7 +94,7 @@ describe('a message', () => {
     expect(plain((await stored()).map(withoutSources))).toEqual(plain(one.messages.map(withoutSources)))
   })
 
-  test('continues in its session; only the last message counts, and a repetition is one run', async () => {
+  test('continues in its session; only the last message is stored, and a repeat is one run', async () => {
     await open({ script: [{ text: 'One.' }, { text: 'Two.' }] })
     const one = chat()
     await one.sendMessage({ text: 'First' })
@@ -111,7 +111,7 @@ describe('a message', () => {
     expect(harness.requests).toHaveLength(2)
   })
 
-  test('brings images and files', async () => {
+  test('may contain images and files', async () => {
     await open()
     const files = [
       { type: 'file' as const, mediaType: 'image/png', filename: 'dot.png', url: `data:image/png;base64,${PNG}` },
@@ -168,7 +168,7 @@ describe("the client's tools", () => {
     expect(whole?.parts).toHaveLength(5)
   })
 
-  test('of ours that need an approval wait for it', async () => {
+  test('are distinct from our own tools, which wait for their approval', async () => {
     const ran: unknown[] = []
     await open({
       tools: [makeTool('remove', async () => (ran.push(1), { text: 'removed' }), { needsApproval: true })],
@@ -198,8 +198,8 @@ describe("the client's tools", () => {
   })
 })
 
-describe('a stream that broke off', () => {
-  test('is taken up again from the start of its run, and 204 says that none is under way', async () => {
+describe('an aborted stream', () => {
+  test('is resumed from the start of its run, and 204 means that no run is in progress', async () => {
     const held = heldTurn()
     await open({ script: [held.turn] })
     const transport = chatTransport(harness)
@@ -220,7 +220,7 @@ describe('a stream that broke off', () => {
     expect(harness.requests).toHaveLength(1)
   })
 
-  test('is that of the run under way, not of an input that waits behind it', async () => {
+  test('resumes the run in progress, not a queued input', async () => {
     const held = heldTurn()
     await open({ script: [held.turn, { text: 'second' }] })
     const leaving = new AbortController()
@@ -239,7 +239,7 @@ describe('a stream that broke off', () => {
     expect(last?.parts).toMatchObject([{ type: 'step-start' }, { type: 'text', text: 'thinking' }])
   })
 
-  test('in a round that is tried again shows only the new try', async () => {
+  test('shows only the new attempt of a retried round', async () => {
     await open({
       script: [
         async function* () {
@@ -255,8 +255,8 @@ describe('a stream that broke off', () => {
   })
 })
 
-describe('what goes wrong', () => {
-  test('in the model is an error of the chat', async () => {
+describe('a failed chat', () => {
+  test('reports an error of the model', async () => {
     await open({
       script: [
         async function* () {
@@ -270,7 +270,7 @@ describe('what goes wrong', () => {
     expect(errors).toEqual(['the model is gone'])
   })
 
-  test('a run that is cancelled ends the message', async () => {
+  test('ends its message when the run is cancelled', async () => {
     const held = heldTurn()
     await open({ script: [held.turn] })
     const one = chat()

@@ -32,7 +32,7 @@ describe('a chat', () => {
       'body.messages[0].parts[0].url',
     ],
     ['a tool of ours', { tools: [{ ...weather, name: 'http_fetch' }] }, 400, 'body.tools[0].name'],
-  ])('%s is refused with its field, and nothing is stored', async (_, fields, status, path) => {
+  ])('%s is rejected with its field, and nothing is stored', async (_, fields, status, path) => {
     await open()
     const body = { id: 'talk', ...message([{ type: 'text', text: 'x' }]), ...fields }
     const problem = await expectJson(harness, status, 'POST', '/v1/chat', body)
@@ -65,7 +65,7 @@ describe('a chat', () => {
     expect(await expectJson(harness, 200, 'GET', '/v1/sessions/talk')).toMatchObject({ agent: 'other' })
   })
 
-  test('a chat of another owner is unknown', async () => {
+  test('of another owner is unknown', async () => {
     await open()
     const text = { id: 'talk', ...message([{ type: 'text', text: 'Hello' }]) }
     await (await harness.send('POST', '/v1/chat', text)).text()

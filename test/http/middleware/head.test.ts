@@ -33,8 +33,8 @@ async function heads(path: string, count: number): Promise<Set<number>> {
   return statuses
 }
 
-describe('a HEAD', () => {
-  test('on an event stream gives the headers, and keeps no place among the open calls of its key', async () => {
+describe('a HEAD request', () => {
+  test('on an event stream returns the headers, and uses no stream slot of its key', async () => {
     const made = await harness.send('POST', '/openai/v1/responses', { model: 'default', input: 'hi' }, key)
     const [session, run] = [made.headers.get('x-session-id'), made.headers.get('x-run-id')]
     for (const path of [`/v1/sessions/${session}/runs/${run}/events`, `/openai/v1/responses/resp_${run}?stream=true`])
@@ -44,7 +44,7 @@ describe('a HEAD', () => {
     expect(await response.text()).toBe('')
   })
 
-  test('does so while the run continues', async () => {
+  test('also uses no stream slot while the run continues', async () => {
     const held = heldTurn()
     await harness.close()
     harness = await openHttpHarness({ script: [held.turn] })
@@ -57,7 +57,7 @@ describe('a HEAD', () => {
     held.letGo()
   })
 
-  test('on an export reads nothing of the log', async () => {
+  test('on an export does not read the log', async () => {
     await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's' }, key)
     await expectJson(harness, 200, 'POST', '/v1/sessions/s/messages', { content: 'hi' }, key)
     reads.length = 0

@@ -26,7 +26,7 @@ test.each<[string, string, Json]>([
   ['useChat', '/v1/chat', { id: 'u', messages: [TOO_MANY] }],
   ['AG-UI', '/v1/ag-ui/default', { threadId: 't', runId: 'r', messages: [], state: TOO_MANY }],
   ['MCP', '/mcp', { jsonrpc: '2.0', id: 1, method: 'tools/list', params: TOO_MANY }],
-])('%s of 250,000 properties is refused before it is parsed', async (_name, path, body) => {
+])('%s of 250,000 properties is rejected before it is parsed', async (_name, path, body) => {
   harness = await openHttpHarness()
   await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's' })
   const text = JSON.stringify(body)
@@ -44,7 +44,7 @@ test.each<[string, string, Json]>([
   expect(turn).toBeLessThan(200)
 })
 
-test('tools may have 20,000 values together, and patterns beyond sixteen classes are not compiled', async () => {
+test('all tools may have 20,000 values, and patterns with more than sixteen classes are not compiled', async () => {
   harness = await openHttpHarness()
   await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's' })
   const tool = (name: string, parameters: Json): Json => ({ name, description: '', parameters })
@@ -60,7 +60,7 @@ test('tools may have 20,000 values together, and patterns beyond sixteen classes
   expect(turn).toBeLessThan(200)
 })
 
-test('others have their turn while 20,000 messages are imported from one body', async () => {
+test('other requests are served while 20,000 messages are imported from one body', async () => {
   harness = await openHttpHarness()
   await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's' })
   const messages = Array.from({ length: 20_000 }, (_, at) => ({ role: 'user', content: `${at}` }))
@@ -70,7 +70,7 @@ test('others have their turn while 20,000 messages are imported from one body', 
   expect(turn).toBeLessThan(1_000)
 })
 
-test('an import with many empty lines yields to other requests, and too many are refused', async () => {
+test('an import with many empty lines yields to other requests, and too many are rejected', async () => {
   harness = await openHttpHarness()
   await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's' })
   const message = JSON.stringify({ role: 'user', content: 'x' })
@@ -89,7 +89,7 @@ test('an import with many empty lines yields to other requests, and too many are
   expect(turn).toBeLessThan(200)
 })
 
-test('metadata with too many texts, and lists with wrong items, are refused with their reason', async () => {
+test('metadata with too many texts, and lists with wrong items, are rejected with their reason', async () => {
   harness = await openHttpHarness()
   const items = Array.from({ length: 90_000 }, () => ({}))
   const chat = await harness.send('POST', '/openai/v1/chat/completions', { model: 'default', messages: items })
@@ -102,7 +102,7 @@ test('metadata with too many texts, and lists with wrong items, are refused with
   expect(await response.text()).toContain('at most 64 strings')
 })
 
-test('an honest body of 4 MB passes: an image, a table as the output of a call', async () => {
+test('a valid body of 4 MB is accepted: an image, or a table as output', async () => {
   harness = await openHttpHarness({ script: [{ calls: [{ id: 'c', name: 'query' }] }, { text: 'Done.' }] })
   await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's' })
   const tools = [{ name: 'query', description: '', parameters: { type: 'object' } }]

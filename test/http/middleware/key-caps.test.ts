@@ -19,7 +19,7 @@ beforeEach(async () => {
 afterEach(() => harness.close())
 
 describe('caps', () => {
-  test('on requests per second get 429 and say when to come back', async () => {
+  test('on requests per second lead to 429 with a retry time', async () => {
     const key = await harness.key({ caps: { requestsPerSecond: 2 } })
     const statuses: number[] = []
     for (let count = 0; count < 4; count++) statuses.push(await statusOf(harness, 'GET', '/v1/sessions', key))
@@ -29,7 +29,7 @@ describe('caps', () => {
     expect(Number(response.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
   })
 
-  test('that a living key is given hold from its next request on', async () => {
+  test('of an existing key apply from its next request', async () => {
     const key = await harness.key()
     for (let count = 0; count < 5; count++) expect(await statusOf(harness, 'GET', '/v1/sessions', key)).toBe(200)
     await harness.ports.keys.cap('key_1', { requestsPerSecond: 1 })
@@ -40,7 +40,7 @@ describe('caps', () => {
     expect(await statusOf(harness, 'GET', '/v1/sessions', key)).toBe(200)
   })
 
-  test('on active runs refuse the next input until one has ended', async () => {
+  test('on active runs reject further inputs until a run has ended', async () => {
     await harness.close()
     const held = heldTurn()
     harness = await openHttpHarness({ script: [held.turn] })
@@ -57,7 +57,7 @@ describe('caps', () => {
     await expect.poll(() => statusOf(harness, 'POST', '/v1/sessions/s/messages', key, input)).toBe(200)
   })
 
-  test('on active runs hold for inputs that come at once, also those that take a while to store', async () => {
+  test('on active runs apply to concurrent inputs, also to inputs that are stored slowly', async () => {
     await harness.close()
     const held = heldTurn()
     harness = await openHttpHarness({ script: [held.turn] })
@@ -74,7 +74,7 @@ describe('caps', () => {
     held.letGo()
   })
 
-  test('on open calls refuse streams and waits beyond them, and nothing that does not stay open', async () => {
+  test('on open streams reject further streams and waits, but no short requests', async () => {
     await harness.close()
     const held = heldTurn()
     harness = await openHttpHarness({ script: [held.turn] })
@@ -110,7 +110,7 @@ describe('caps', () => {
   })
 })
 
-describe('caps that the operator sets', () => {
+describe('caps set by the operator', () => {
   /** A program with these caps, and a session of a key without any. */
   const spending = async (caps: Caps) => {
     const capped = await openHttpHarness({ settings: { caps } })
@@ -123,7 +123,7 @@ describe('caps that the operator sets', () => {
     }
   }
 
-  test('a tenant that is named has a budget of its own; the others have that of all', async () => {
+  test('a named tenant has its own budget; other tenants have the default', async () => {
     const named = new Map([
       ['small', { tokensPerDay: 1 }],
       ['free', { tokensPerDay: null }],
@@ -148,7 +148,7 @@ describe('caps that the operator sets', () => {
   test.each([
     ['key_tokens_used_up', { keys: { tokensPerDay: 1 }, tenants: {} }],
     ['tenant_budget_used_up', { keys: {}, tenants: { tokensPerDay: 1 } }],
-  ])('%s: 429 says until when; a repeat is the same run', async (code, caps) => {
+  ])('%s: 429 has a retry time; a repeat is the run accepted before', async (code, caps) => {
     const { capped, post } = await spending(caps)
     const first = await post({ 'idempotency-key': 'k-1' })
     expect(first.status).toBe(200)
@@ -168,7 +168,7 @@ describe('caps that the operator sets', () => {
     ['key_tokens_used_up', { keys: { tokensPerDay: 1 }, tenants: {} }],
     ['tenant_budget_used_up', { keys: {}, tenants: { tokensPerDay: 1 } }],
   ])(
-    '%s: no summary is made by hand either, whatever is imported; a repeat gives the one that was',
+    '%s: no summary is created by hand, also after an import; a repeat returns the earlier summary',
     async (code, caps) => {
       const { capped, key, post } = await spending(caps)
       const messages = Array.from({ length: 15 }, (_, at) => `question ${at}`).flatMap((text) => [
@@ -191,7 +191,7 @@ describe('caps that the operator sets', () => {
     },
   )
 
-  test('a key without a cap on requests has the default one, and its own goes first', async () => {
+  test('a key without a cap on requests has the default cap, and its own cap takes precedence', async () => {
     const { capped, key } = await spending({ keys: { requestsPerSecond: 1 }, tenants: {} })
     const statuses = async (headers: Record<string, string>) =>
       (await Promise.all([1, 2, 3].map(() => capped.send('GET', '/v1/sessions', undefined, headers)))).map(

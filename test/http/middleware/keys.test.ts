@@ -9,7 +9,7 @@ beforeEach(async () => {
 afterEach(() => harness.close())
 
 describe('once a key exists', () => {
-  test('requests without one get 401 and say how to authenticate', async () => {
+  test('requests without a key get 401 with instructions how to authenticate', async () => {
     expect(await statusOf(harness, 'GET', '/v1/sessions', {})).toBe(200)
     await harness.key()
     const response = await harness.send('GET', '/v1/sessions')
@@ -29,7 +29,7 @@ describe('once a key exists', () => {
     expect(await statusOf(harness, 'GET', '/v1/sessions', { authorization })).toBe(401)
   })
 
-  test('health, the description and the docs stay open, and the description asks for the key', async () => {
+  test('health, the OpenAPI document and the docs need no key, and the document describes the key', async () => {
     expect(harness.document).not.toHaveProperty('security')
     await harness.key()
     expect(await expectJson(harness, 200, 'GET', '/healthz')).toMatchObject({ status: 'ok' })
@@ -67,7 +67,7 @@ describe('once a key exists', () => {
 })
 
 describe('scopes', () => {
-  test('read allows GET alone, write all else alone, admin both', async () => {
+  test('read allows only GET, write allows only the other methods, admin allows both', async () => {
     const read = await harness.key({ scopes: ['read'] })
     const write = await harness.key({ scopes: ['write'] })
     const admin = await harness.key({ scopes: ['admin'] })
@@ -103,7 +103,7 @@ describe.each([
   ['another tenant', { tenant: 'b' }],
   ['another owner', { owner: 'someone' }],
 ])('a key of %s', (_name, fields) => {
-  test('meets the same 404 for a session that exists as for one that does not', async () => {
+  test('gets an equal 404 for existing and unknown sessions', async () => {
     const mine = await harness.key()
     const theirs = await harness.key(fields)
     await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's', owner: 'me' }, mine)
@@ -131,7 +131,7 @@ describe.each([
 })
 
 describe('a key that is bound to an owner', () => {
-  test('makes, lists and finds only sessions of that owner', async () => {
+  test('creates, lists and finds only sessions of that owner', async () => {
     const all = await harness.key()
     const bound = await harness.key({ owner: 'me' })
     expect(await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 'a' }, bound)).toMatchObject({ owner: 'me' })
@@ -150,7 +150,7 @@ describe('a key that is bound to an owner', () => {
     expect(await found('&session=c')).toEqual([])
   })
 
-  test('sees how far the deletion of its own session has come, and of no other', async () => {
+  test('sees the progress of deleting its own session, and of no other', async () => {
     const all = await harness.key()
     const bound = await harness.key({ owner: 'me' })
     for (const [id, owner] of [

@@ -24,7 +24,7 @@ describe('without a key', () => {
     'http://127.0.0.1.evil.example',
     'http://localhost.evil.example:3000',
     'http://10.0.0.1',
-  ])('the host %s is refused: a name that was rebound to this machine', async (host) => {
+  ])('the host %s is refused: it may be a name rebound to this machine', async (host) => {
     harness = await openHttpHarness()
     expect(await status(`${host}/v1/sessions`)).toBe(403)
     expect(await status(`${host}/openapi.json`)).toBe(403)
@@ -66,7 +66,7 @@ describe('without a key', () => {
     expect(await status('http://localhost:3000/v1/sessions', { 'sec-fetch-site': site, ...sent })).toBe(200)
   })
 
-  test('a form of another site is refused, although it navigates', async () => {
+  test('a form of another site is refused, even though it navigates', async () => {
     harness = await openHttpHarness()
     const headers = { 'sec-fetch-site': 'cross-site', ...LINK }
     const request = { method: 'POST', headers, body: 'content=hi' }
@@ -80,7 +80,7 @@ describe('without a key', () => {
     expect(await status('http://localhost:3000/v1/sessions', headers)).toBe(200)
   })
 
-  test('every origin in CORS still leaves pages of others out', async () => {
+  test('every origin in CORS still excludes pages with other origins', async () => {
     harness = await openHttpHarness({ settings: { corsOrigins: ['*'] } })
     expect(await status('http://localhost:3000/v1/sessions', { origin: 'https://evil.example' })).toBe(403)
   })
@@ -95,7 +95,7 @@ describe('with a key', () => {
 })
 
 describe('CORS', () => {
-  test('is not spoken unless it is set', async () => {
+  test('is not enabled by default', async () => {
     harness = await openHttpHarness()
     const key = await harness.key()
     const headers = { ...key, origin: 'https://app.example' }
@@ -103,7 +103,7 @@ describe('CORS', () => {
     expect([...response.headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([])
   })
 
-  test('lets the pages of the origins that are set call, and read what they need', async () => {
+  test('lets pages of the configured origins call the API, and read the headers that they need', async () => {
     harness = await openHttpHarness({ settings: { corsOrigins: ['https://app.example'] } })
     const key = await harness.key()
     const url = 'https://api.example/v1/sessions'

@@ -61,7 +61,7 @@ async function expectRefused(method: string, path: string, body?: unknown): Prom
 }
 
 describe('a hostile id', () => {
-  test.each(ROUTES)('is refused by %s %s, and nothing is stored', async (method, path, body) => {
+  test.each(ROUTES)('is rejected by %s %s, and nothing is stored', async (method, path, body) => {
     for (const id of HOSTILE) {
       // A dot segment as an id is removed before the request is sent, so the address is another one or unknown.
       if (id === '.' || id === '..' || id === '%2e%2e') await harness.send(method, path.replace('X', id), body)
@@ -71,7 +71,7 @@ describe('a hostile id', () => {
     expect(data).toHaveLength(1)
   })
 
-  test('whatever it is, never responds with 5xx', async () => {
+  test('never causes a 5xx, whatever its characters', async () => {
     const anything = fc.oneof(fc.string({ unit: 'binary' }), fc.string({ unit: 'grapheme', maxLength: 300 }))
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...ROUTES), anything, fc.boolean(), async ([method, path, body], id, raw) => {
@@ -129,7 +129,7 @@ describe('a request that cannot be served', () => {
       expect(await expectJson(harness, 404, 'GET', path)).toMatchObject({ status: 404, title: 'Not found' })
   })
 
-  test('with a wrong method responds with 405 and says which are right', async () => {
+  test('with a wrong method responds with 405 and the allowed methods', async () => {
     const response = await harness.send('PUT', '/v1/sessions/s')
     expect(response.status).toBe(405)
     expect(response.headers.get('allow')?.split(', ').toSorted()).toEqual(['DELETE', 'GET', 'HEAD', 'PATCH'])
@@ -165,7 +165,7 @@ describe('a request that cannot be served', () => {
     },
   )
 
-  test('with JSON that is not UTF-8, or nested without end, responds with 400', async () => {
+  test('with JSON that is not UTF-8, or nested too deep, responds with 400', async () => {
     const bytes = new Uint8Array([...Buffer.from('{"content":"'), 0xc3, 0x28, ...Buffer.from('"}')])
     await expectJson(harness, 400, 'POST', '/v1/sessions/s/messages', bytes)
     const nested = `{"content":"x","metadata":{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}}`
@@ -173,7 +173,7 @@ describe('a request that cannot be served', () => {
     expect(problem['detail']).toContain('nested')
   })
 
-  test('with more than 4 MB responds with 413, also when it does not say how much it is', async () => {
+  test('with more than 4 MB responds with 413, also without a length header', async () => {
     const chunk = new TextEncoder().encode('x'.repeat(1024 * 1024))
     let sent = 0
     const endless = new ReadableStream<Uint8Array>({
@@ -188,7 +188,7 @@ describe('a request that cannot be served', () => {
     await expectJson(harness, 413, 'POST', '/v1/sessions/s/messages', '{}', { 'content-length': '99999999' })
   })
 
-  test('over 4 MB is refused after it was read: a sending client reads no response', async () => {
+  test('over 4 MB is rejected after it was read, because a client reads no response while it sends', async () => {
     const chunk = new TextEncoder().encode('x'.repeat(1024 * 1024))
     let left = 9
     const body = new ReadableStream<Uint8Array>({
@@ -200,7 +200,7 @@ describe('a request that cannot be served', () => {
     expect(left).toBeLessThan(0)
   })
 
-  test('with an empty stream for a body is one without a body', async () => {
+  test('with an empty stream as its body counts as a request without a body', async () => {
     const empty = new ReadableStream<Uint8Array>({ start: (controller) => controller.close() })
     const response = await harness.program.app.fetch(
       new Request('http://localhost:3000/v1/sessions/s/continue', {
@@ -215,7 +215,7 @@ describe('a request that cannot be served', () => {
 })
 
 describe('every response', () => {
-  test('carries a request id, the one that was sent if it is a sane one', async () => {
+  test("has a request id, which is the client's if that is valid", async () => {
     const id = 'trace-1.a_B'
     expect(
       (await harness.send('GET', '/v1/sessions', undefined, { 'x-request-id': id })).headers.get('x-request-id'),
@@ -255,7 +255,7 @@ describe('every response', () => {
     })
   })
 
-  test('to an unexpected error is 500 with the request id alone; the stack is in the log', async () => {
+  test('to an unexpected error is 500 with only the request id; the stack is in the log', async () => {
     const failing = await openHttpHarness({
       change: (ports) => ({
         ...ports,

@@ -13,26 +13,26 @@ const MB = 1024 * 1024
 const large = String(3 * MB)
 const budget = (timeoutMs = 50) => createBodyBudget({ most: 8 * MB, mostOfTenant: 4 * MB, timeoutMs })
 
-describe('bodies on their way', () => {
-  test('of a tenant that are large wait for each other, and are refused as busy after a while', async () => {
+describe('bodies that are being received', () => {
+  test('wait for other large bodies of their tenant, and are refused as busy after a timeout', async () => {
     const { enter } = budget()
     await enter('acme', large).holds(MB)
     await expect(enter('acme', large).holds(MB)).rejects.toMatchObject({ status: 503, code: 'busy' })
   })
 
-  test('of other tenants have room of their own', async () => {
+  test('of other tenants have their own budget', async () => {
     const { enter } = budget()
     await enter('acme', large).holds(MB)
     await expect(enter('other', large).holds(MB)).resolves.toBeUndefined()
   })
 
-  test('that are small, or have just begun, need no room', async () => {
+  test('that are small, or have just started, need no budget', async () => {
     const { enter } = budget()
     await enter('acme', large).holds(MB)
     await expect(enter('acme', large).holds(64 * 1024)).resolves.toBeUndefined()
   })
 
-  test('are admitted in order when one leaves; one of unknown length takes the maximum', async () => {
+  test('are admitted in order when one ends; a body of unknown length counts as the maximum', async () => {
     const { enter } = budget(5_000)
     const first = enter('acme', undefined)
     await first.holds(MB)
@@ -50,7 +50,7 @@ describe('bodies on their way', () => {
     expect(order).toEqual(['second', 'third'])
   })
 
-  test('give their room back when they have been read, or are left', async () => {
+  test('release their budget when they were read or aborted', async () => {
     const { enter } = budget()
     const body = (): ReadableStream<Uint8Array> =>
       ReadableStream.from([new Uint8Array(MB), new Uint8Array(MB), new Uint8Array(MB)])
@@ -62,7 +62,7 @@ describe('bodies on their way', () => {
   })
 })
 
-describe('a body that hardly comes', () => {
+describe('a slow body', () => {
   beforeEach(() => void vi.useFakeTimers())
   afterEach(() => void vi.useRealTimers())
 
@@ -93,24 +93,24 @@ describe('a body that hardly comes', () => {
     return value
   }
 
-  test('is refused when it stops, or brings next to nothing', async () => {
+  test('is rejected when it stalls, or has almost no data', async () => {
     const stalled = { status: 408, code: 'body_stalled' }
     await expect(inTime(read(coming(1, 100_000)))).rejects.toMatchObject(stalled)
     await expect(inTime(read(coming(1, 2_000)))).rejects.toMatchObject(stalled)
   })
 
-  test('needs no haste before it has room', async () => {
+  test('may be slow while it waits for its budget', async () => {
     await expect(inTime(read(coming(1024, 9_000, 48 * 1024)))).resolves.toBe(60 * 1024)
     await expect(inTime(read(coming(9 * 1024, 9_000, 32 * 1024)))).rejects.toMatchObject({ status: 408 })
   })
 
-  test('is read to its end when it is slow but continues, or its own reader is slow', async () => {
+  test('is read to its end when it is slow but continues, or its reader is slow', async () => {
     await expect(inTime(read(coming(8 * 1024, 4_000)))).resolves.toBe(196 * 1024)
     await expect(inTime(read(coming(1024, 1), 9_000))).resolves.toBe(112 * 1024)
   })
 })
 
-test('a client that leaves in the middle of its body is refused, and nothing has failed', async () => {
+test('a client that aborts its body gets a refusal, and no error is logged', async () => {
   const body = new ReadableStream<Uint8Array>({ pull: (controller) => controller.error(new Error('aborted')) })
   const { enter } = budget()
   await expect(new Response(withinBudget(body, enter('acme', large))).text()).rejects.toMatchObject({ status: 400 })
@@ -129,7 +129,7 @@ test('a client that leaves in the middle of its body is refused, and nothing has
   expect(status).toBe(400)
 })
 
-test('a body refused for lack of budget is a warning for operators, and a failure is an error', async () => {
+test('a body refused for lack of budget is logged as a warning, and a failure as an error', async () => {
   const lines: unknown[] = []
   const log = {
     info: () => undefined,

@@ -49,7 +49,7 @@ test.each<[string, (place: number) => [endpoint: string, sender: string | undefi
   ['of one sender', (place: number) => [`/webhooks/${place}`, 'a']],
   ['for one webhook', (place: number) => ['/webhooks/hook', String(place)]],
   ['without a known sender', (place: number) => [`/webhooks/${place}`, undefined]],
-])('slow bodies %s give way to one that comes at once', async (_kind, originOf) => {
+])('slow bodies %s are aborted in favour of a fast one', async (_kind, originOf) => {
   const bodies = createUnsignedBodies(LIMITS)
   const slow = Array.from({ length: 8 }, (_, place) => open(bodies, ...originOf(place)))
   for (const body of slow) await body.send(45 * KB)
@@ -59,7 +59,7 @@ test.each<[string, (place: number) => [endpoint: string, sender: string | undefi
   for (const { outcome } of over) expect(await outcome).toMatchObject(busy)
 })
 
-test('bodies of other senders and webhooks are left alone', async () => {
+test('bodies of other senders and webhooks are not affected', async () => {
   const bodies = createUnsignedBodies(LIMITS)
   const other = open(bodies, '/webhooks/other', 'b')
   await other.send(50 * KB)
@@ -70,7 +70,7 @@ test('bodies of other senders and webhooks are left alone', async () => {
   expect(await other.outcome).toBe(50 * KB)
 })
 
-test('a body counts by what has come of it, and no more once it is read', async () => {
+test('a body counts by its received bytes, and no longer once it is read', async () => {
   const bodies = createUnsignedBodies(LIMITS)
   const slow = Array.from({ length: 50 }, () => open(bodies, '/webhooks/hook', 'a'))
   for (const body of slow) await body.send(3 * KB)

@@ -21,7 +21,7 @@ const ENDPOINTS: readonly (readonly [string, string, object])[] = [
   ],
 ]
 
-test.each(ENDPOINTS)('%s: a run over a limit is refused before a session is made for it', async (_, path, body) => {
+test.each(ENDPOINTS)('%s: a run over a limit is rejected before its session is created', async (_, path, body) => {
   const held = heldTurn()
   harness = await openHttpHarness({
     script: [held.turn],

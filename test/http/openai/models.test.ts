@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { openHttpHarness } from '../harness.ts'
 import { openAiClient } from './openai-client.ts'
 
-test('a model is as old as the process, the same in the list and by itself', async () => {
+test("a model's creation time is the start of the process, in the list and in a single read", async () => {
   const before = Math.floor(Date.now() / 1000)
   const harness = await openHttpHarness()
   try {

@@ -45,7 +45,7 @@ const listIn = ({ headers }: Response, name: string): string[] =>
   (headers.get(name) ?? '').split(',').map((one) => one.trim().toLowerCase())
 
 describe("OpenAI's package in a page of another origin", () => {
-  test('streams with its helpers, which send headers of their own, and may send ours', async () => {
+  test('streams with its helpers, which send additional headers, and may send headers of ours', async () => {
     const client = await open()
     const stream = client.chat.completions.stream(
       { model: 'default', messages: hello },
@@ -56,7 +56,7 @@ describe("OpenAI's package in a page of another origin", () => {
     expect(response.status).toBe('completed')
   })
 
-  test('reads that a failed run must not be sent again', async () => {
+  test('learns from the response that a failed run must not be repeated', async () => {
     const client = await open({ script: [fails] })
     expect(await refusal(client.chat.completions.create({ model: 'default', messages: hello }))).toMatchObject({
       status: 502,
@@ -71,20 +71,23 @@ const fails: Turn = async function* () {
 }
 
 describe("while no key exists, OpenAI's paths", () => {
-  test.each(['none', 'sk-proj-1234', 'x'.repeat(43)])('take what people make up: %s', async (apiKey) => {
+  test.each(['none', 'sk-proj-1234', 'x'.repeat(43)])('accept an invented key: %s', async (apiKey) => {
     harness = await openHttpHarness()
     expect((await openAiClient(harness, { apiKey }).models.list()).data.length).toBeGreaterThan(0)
   })
 
-  test.each(['tt_whatever', `tt_${'x'.repeat(43)}`])('refuse what says that it is a key: %s', async (apiKey) => {
-    harness = await openHttpHarness()
-    expect(await refusal(openAiClient(harness, { apiKey }).models.list())).toMatchObject({ status: 401 })
-    const headers = { authorization: `Bearer ${apiKey}` }
-    for (const [path, body] of [
-      ['/v1/chat', {}],
-      ['/v1/ag-ui/default', {}],
-      ['/v1/sessions', {}],
-    ] as const)
-      expect((await harness.send('POST', path, body, headers)).status, path).toBe(401)
-  })
+  test.each(['tt_whatever', `tt_${'x'.repeat(43)}`])(
+    'reject a value that looks like one of our keys: %s',
+    async (apiKey) => {
+      harness = await openHttpHarness()
+      expect(await refusal(openAiClient(harness, { apiKey }).models.list())).toMatchObject({ status: 401 })
+      const headers = { authorization: `Bearer ${apiKey}` }
+      for (const [path, body] of [
+        ['/v1/chat', {}],
+        ['/v1/ag-ui/default', {}],
+        ['/v1/sessions', {}],
+      ] as const)
+        expect((await harness.send('POST', path, body, headers)).status, path).toBe(401)
+    },
+  )
 })

@@ -16,7 +16,7 @@ const ask = (model: string) => {
   return harness.send('POST', '/openai/v1/chat/completions', { model, messages }, HEADERS)
 }
 
-test.each([true, false])('a run has the agent of its request (two requests at the same time: %s)', async (isAtOnce) => {
+test.each([true, false])('a run has the agent of its own request (two concurrent requests: %s)', async (isAtOnce) => {
   const { promise: othersUpdate, resolve: updated } = Promise.withResolvers<void>()
   // A's store responds after B's update, as a store over the network may.
   const change = (ports: Ports): Ports => ({

@@ -41,6 +41,6 @@ async function expectOwnInstructions(isAtOnce: boolean): Promise<void> {
 }
 
 test.each([false, true])(
-  'a run has the system message of its request (two requests at the same time: %s)',
+  'a run has the system message of its own request (two concurrent requests: %s)',
   expectOwnInstructions,
 )

@@ -44,7 +44,7 @@ describe('a round that streams before the end of an approved call', () => {
     expect(live).toEqual(['call_ended', 'call_ended', 'round', 'text', 'completion'])
   })
 
-  test('is emitted at once if it is of another member', () => {
+  test('is emitted at once if another member produced it', () => {
     const member = { agent: 'other', parentToolCallId: 'd', parentMessageId: idOf(3) }
     const own = callRow(4, member)
     const live = typesOf([callRow(3), own], [started(member), text(member), ended(own, member)])

@@ -59,7 +59,7 @@ const partsOf = (message: UIMessage | undefined) =>
 
 const MAX_SENT = 9
 
-describe('useChat that sends by itself', () => {
+describe('useChat with automatic sending', () => {
   /** Counts the requests that the chat sends by itself, and stops it if they would never end. */
   function chat(init: Partial<ChatInit<UIMessage>> = {}) {
     const sent: number[] = []
@@ -106,7 +106,7 @@ describe('useChat that sends by itself', () => {
     expect(partsOf(one.lastMessage)?.filter((part) => part.includes('waiting for an answer'))).toEqual([])
   })
 
-  test('does so after the page was loaded again', async () => {
+  test('also answers after the page was reloaded', async () => {
     await openTeam()
     await chat().one.sendMessage({ text: 'Go' })
     const { one, sent, isAtRest } = chat({ messages: await stored() })
@@ -130,7 +130,7 @@ describe('useChat that sends by itself', () => {
     expect(partsOf((await stored())[1])).toEqual(partsOf(one.lastMessage))
   })
 
-  test('gets an error when the session has continued without its answer', async () => {
+  test('gets an error if the session has continued without its answer', async () => {
     harness = await openHttpHarness({ script: [{ calls: [{ id: 'w', ...weather }] }, { text: 'Instead.' }] })
     const { one, sent } = chat()
     await one.sendMessage({ text: 'Go' })
@@ -168,7 +168,7 @@ describe('AG-UI', () => {
     return [calls.toSorted(), results.toSorted()]
   }
 
-  test("brings a member's calls, and the end of what was delegated, each once", async () => {
+  test("emits a member's calls and the end of the delegation once each", async () => {
     await openTeam()
     const one = agent()
     const asked = await run(one)
@@ -183,7 +183,7 @@ describe('AG-UI', () => {
     expect(texts.filter((text) => text !== '')).toEqual(['I ask.', 'I look.', 'I pay.', 'Paid.', 'Done.'])
   })
 
-  test('shows what was approved before the last output came', async () => {
+  test('emits the results of approved calls before the last output', async () => {
     await openMixed()
     const one = agent()
     const pending = await run(one, decisions(await run(one)))
@@ -193,7 +193,7 @@ describe('AG-UI', () => {
     expect([results, calls?.length]).toEqual([calls, 2])
   })
 
-  test('knows no agent of this name', async () => {
+  test('rejects an unknown agent', async () => {
     harness = await openHttpHarness()
     const input = { threadId: 'talk', runId: 'r1', messages: [{ id: 'm1', role: 'user', content: 'Go' }], tools: [] }
     const problem = await expectJson(harness, 404, 'POST', '/v1/ag-ui/nobody', input)

@@ -77,7 +77,7 @@ describe.each([
   ['in a conversation', { conversation: '' }],
 ])('outputs and a message %s', (_where, more) => {
   test.each(['at once', 'when all has ended'])(
-    'are stored once if their request breaks off at any of its writes and is sent again %s',
+    'are stored once if their request is interrupted at any write and repeated %s',
     async (moment) => {
       const whole = await asked(more)
       Object.assign(fault, { used: 0, at: 0 })
@@ -108,7 +108,7 @@ describe.each([
   )
 })
 
-test('the same outputs and words for another run that asks again belong to that run', async () => {
+test('equal outputs and text for a later run belong to that run', async () => {
   const ask = { calls: [{ id: 'c1', name: 'weather' }] }
   harness = await openHttpHarness({ script: [ask, { text: 'Rain.' }, { text: 'Too.' }, ask, ...answers] })
   await expectJson(harness, 201, 'POST', '/v1/sessions', { id: session })

@@ -18,19 +18,22 @@ const ASKED = {
   ],
 } as const
 
-test.each(Object.entries(ASKED))('a stream of %s says when its key is revoked', async (_, [path, body]) => {
-  const held = heldTurn()
-  const harness = await openHttpHarness({ change: impatient, script: [held.turn] })
-  try {
-    const response = await harness.send('POST', path, body, await harness.key())
-    expect(response.status).toBe(200)
-    await harness.ports.keys.revoke('key_1', 1)
-    const text = await response.text()
-    expect(text).toContain('this API key has been revoked, or has expired')
-    expect(text).not.toContain('stopping')
-    expect(harness.lines.filter(({ level }) => level === 'error')).toEqual([])
-  } finally {
-    held.letGo()
-    await harness.close()
-  }
-})
+test.each(Object.entries(ASKED))(
+  'a stream of %s ends with a message when its key is revoked',
+  async (_, [path, body]) => {
+    const held = heldTurn()
+    const harness = await openHttpHarness({ change: impatient, script: [held.turn] })
+    try {
+      const response = await harness.send('POST', path, body, await harness.key())
+      expect(response.status).toBe(200)
+      await harness.ports.keys.revoke('key_1', 1)
+      const text = await response.text()
+      expect(text).toContain('this API key has been revoked, or has expired')
+      expect(text).not.toContain('stopping')
+      expect(harness.lines.filter(({ level }) => level === 'error')).toEqual([])
+    } finally {
+      held.letGo()
+      await harness.close()
+    }
+  },
+)

@@ -43,8 +43,8 @@ function deltasOf(message: AssistantMessage): RunEvent[] {
 const shown = (message: AssistantMessage, type: 'text' | 'reasoning'): string =>
   message.parts.flatMap((one) => (one.type === type ? [one.text] : [])).join('')
 
-describe('the pieces of a completion', () => {
-  test('are its whole content, wherever its deltas break off and however often it begins anew', () => {
+describe('the chunks of a completion', () => {
+  test('add up to its content, wherever its deltas end and however often they restart', () => {
     fc.assert(
       fc.property(
         fc.array(part, { maxLength: 6 }),
@@ -88,7 +88,7 @@ describe('the pieces of a completion', () => {
     message,
   })
 
-  test('that are streamed again to a slow client are emitted once', () => {
+  test('are emitted once, even if they are replayed to a slow client', () => {
     fc.assert(
       fc.property(fc.array(part, { maxLength: 6 }), fc.nat(30), fc.nat(60), (parts, behind, seen) => {
         const message = messageOf(parts)
@@ -103,7 +103,7 @@ describe('the pieces of a completion', () => {
     )
   })
 
-  test('of a round that restarted while a client was behind replace the earlier ones', () => {
+  test('of a round that restarted while a client was slow replace the earlier chunks', () => {
     const text = (said: string): RunEvent => ({ type: 'text.delta', ...round, part: 0, text: said })
     const steps = createRunSteps()
     const reported = [started, text('The cat'), again, text('The '), text('dog'), text(' barks')].flatMap((event) =>
@@ -122,7 +122,7 @@ describe('the pieces of a completion', () => {
     expect(ended.map(({ type }) => type)).toEqual(['round', 'text', 'discard', 'text', 'completion'])
   })
 
-  test('of a known message are not emitted again', () => {
+  test('are not emitted again for a known message', () => {
     const message = messageOf([{ type: 'text', text: 'known' }])
     const steps = createRunSteps({ after: message.id })
     expect(steps.take({ type: 'message.completed', id: `${runId}:message.completed`, runId, message })).toEqual([])

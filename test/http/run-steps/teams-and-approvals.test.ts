@@ -29,18 +29,21 @@ const openTeam = async (): Promise<void> => {
   })
 }
 
-describe('what members of a team do', () => {
-  test.each([true, false])('is not shown over Chat Completions, but in the log; streamed: %s', async (isStreamed) => {
-    await openTeam()
-    const client = openAiClient(harness)
-    const request = { model: 'default', messages }
-    const completion = isStreamed
-      ? await client.chat.completions.stream(request, inTalk).finalChatCompletion()
-      : await client.chat.completions.create(request, inTalk)
-    const { message, finish_reason: reason } = completion.choices[0] ?? {}
-    expect([message?.content, message?.tool_calls, reason]).toEqual(['I ask.\n\nDone.', undefined, 'stop'])
-    expect((await logOf(harness, 'talk')).filter(({ agent }) => agent === 'other')).toHaveLength(4)
-  })
+describe("the work of a team's members", () => {
+  test.each([true, false])(
+    'is not shown over Chat Completions, but stored in the log; streamed: %s',
+    async (isStreamed) => {
+      await openTeam()
+      const client = openAiClient(harness)
+      const request = { model: 'default', messages }
+      const completion = isStreamed
+        ? await client.chat.completions.stream(request, inTalk).finalChatCompletion()
+        : await client.chat.completions.create(request, inTalk)
+      const { message, finish_reason: reason } = completion.choices[0] ?? {}
+      expect([message?.content, message?.tool_calls, reason]).toEqual(['I ask.\n\nDone.', undefined, 'stop'])
+      expect((await logOf(harness, 'talk')).filter(({ agent }) => agent === 'other')).toHaveLength(4)
+    },
+  )
 
   test('is a delegate call with its result over Responses', async () => {
     await openTeam()
@@ -57,7 +60,7 @@ describe('what members of a team do', () => {
     expect(streamed.output).toMatchObject(output)
   })
 
-  test('is one part of data for each of their messages and calls over useChat', async () => {
+  test('is one data part for each message and call over useChat', async () => {
     await openTeam()
     const user: UIMessage = { id: 'm1', role: 'user', parts: [{ type: 'text', text: 'Go' }] }
     const stream = await chatTransport(harness).sendMessages({

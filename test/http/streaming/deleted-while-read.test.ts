@@ -62,7 +62,7 @@ beforeEach(async () => {
 afterEach(() => harness.close())
 
 test.each(['native', 'markdown', 'openai'].flatMap((format) => [1, 2].map((pages) => [format, pages] as const)))(
-  'an export aborts when its session is deleted meanwhile, without a regular end: %s, after %i pages',
+  'an export is aborted when its session is deleted meanwhile: %s, after %i pages',
   async (format, pages) => {
     const whole = await (await harness.send('GET', `/v1/sessions/s/export?format=${format}`)).text()
     expect(whole).toContain(`${TURN}${TURNS - 1}`)
@@ -72,13 +72,13 @@ test.each(['native', 'markdown', 'openai'].flatMap((format) => [1, 2].map((pages
   },
 )
 
-test('a copy of a session that is deleted meanwhile is no success', async () => {
+test('copying a session fails if the session is deleted meanwhile', async () => {
   deletedAfter = 2
   const response = await harness.send('POST', '/v1/sessions/s/fork', { id: 'copy' })
   expect(response.status).toBe(404)
 })
 
-describe('a search that began before a deletion was completed', () => {
+describe('a search that started before a deletion was completed', () => {
   const text = 'what was said 7'
   const call = {
     jsonrpc: '2.0',
@@ -90,7 +90,7 @@ describe('a search that began before a deletion was completed', () => {
   test.each([
     ['over the API', () => harness.send('GET', `/v1/search?q=${encodeURIComponent(text)}`)],
     ['over MCP', () => harness.send('POST', '/mcp', call, { accept: 'application/json, text/event-stream' })],
-  ] as const)('shows nothing of the session %s', async (_, search) => {
+  ] as const)('shows no messages of the session %s', async (_, search) => {
     expect(await (await search()).text()).toContain(TURN.trim())
     deletedAtHit = true
     const response = await search()

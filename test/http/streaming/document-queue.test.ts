@@ -21,7 +21,7 @@ test('long documents are built two at a time, and requests before the start shar
   expect(new Set(await Promise.all(same)).size).toBe(1)
 })
 
-test('what is asked for once it is begun is made anew: it may have changed since', async () => {
+test('a request after the start of a build gets a new build, because the data may have changed', async () => {
   const { build } = createBuilds()
   const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
   const { promise: held, resolve: letGo } = Promise.withResolvers<void>()
@@ -36,7 +36,7 @@ test('what is asked for once it is begun is made anew: it may have changed since
   expect(await Promise.all([first, second])).toEqual([1, 2])
 })
 
-test('one that cannot be made stops no other', async () => {
+test('a build that fails does not affect other builds', async () => {
   const { build } = createBuilds()
   const broken = Array.from({ length: 4 }, (_, at) => build('a', `broken ${at}`, () => Promise.reject(new Error('no'))))
   const whole = build('a', 'whole', async () => 'whole')
@@ -44,7 +44,7 @@ test('one that cannot be made stops no other', async () => {
   expect(await whole).toBe('whole')
 })
 
-test('tenants take turns: one that asks for much lets another wait for one document alone', async () => {
+test('tenants alternate: another tenant waits for at most one document of a busy tenant', async () => {
   const { build } = createBuilds(1)
   const order: string[] = []
   const ask = (tenant: string, name: string) => build(tenant, name, async () => void order.push(`${tenant} ${name}`))

@@ -47,7 +47,7 @@ async function pages(
   return { all, sizes }
 }
 
-describe('a page also ends by its bytes, and the next one continues', () => {
+describe('a page also ends at its limit of bytes, and the next page continues', () => {
   test.each(['order=asc', 'order=desc', 'format=openai'])('with %s', async (query) => {
     for (let at = 0; at < 9; at++)
       await expectJson(harness, 200, 'POST', '/v1/sessions/s/messages', { content: text(at) })
@@ -75,14 +75,14 @@ describe('a page also ends by its bytes, and the next one continues', () => {
     for (const size of sizes) expect(size).toBeLessThan(MAX_PAGE_BYTES + 50_000)
   })
 
-  test('with one message at least, however large it is', async () => {
+  test('with at least one message, however large it is', async () => {
     await expectJson(harness, 200, 'POST', '/v1/sessions/s/messages', { content: '\u0001'.repeat(650_000) })
     const { all } = await pages('/v1/sessions/s/messages?limit=200')
     expect(all.map(({ role }) => role)).toEqual(['user', 'assistant'])
   })
 })
 
-describe('the response of a run that waited', () => {
+describe('the response of a request that waits for its run', () => {
   interface Answer {
     readonly id: string
     readonly status: string
@@ -92,7 +92,7 @@ describe('the response of a run that waited', () => {
   const CALLS = Array.from({ length: 64 }, (_, at) => ({ id: `c${at}`, name: 'big', arguments: '{}' }))
   const big = makeTool('big', async () => ({ text: 'x'.repeat(45_000) }))
 
-  test('ends where a page ends, names the next page, and is equal when it is requested again', async () => {
+  test('is limited like a page, names the next page, and is equal when it is requested again', async () => {
     await harness.close()
     harness = await openHttpHarness({ script: [{ calls: CALLS }, { calls: CALLS }, { text: 'done' }], tools: [big] })
     await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's' })
@@ -111,7 +111,7 @@ describe('the response of a run that waited', () => {
     expect(await Promise.all([send(), send()])).toEqual([first, first])
   })
 
-  test('has no such place where it is whole', async () => {
+  test('has no next page if it is complete', async () => {
     const run = await expectJson<Answer>(harness, 200, 'POST', '/v1/sessions/s/messages', { content: 'hi' })
     expect(run.messages.map(({ role }) => role)).toEqual(['user', 'assistant'])
     expect(run).not.toHaveProperty('messages_next')

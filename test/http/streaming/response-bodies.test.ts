@@ -16,7 +16,7 @@ async function whole(pieces: AsyncIterable<Uint8Array>): Promise<string> {
   return Buffer.concat(found).toString()
 }
 
-test('a text comes whole, in pieces of 16 KB', async () => {
+test('a text is sent completely, in chunks of 16 KB', async () => {
   const shared = createSharedBytes().of(TENANT)
   const lengths: number[] = []
   for await (const piece of shared.pieces(TEXT)) lengths.push(piece.length)
@@ -25,14 +25,14 @@ test('a text comes whole, in pieces of 16 KB', async () => {
     expect(await whole(shared.pieces(text))).toBe(text)
 })
 
-test('clients that are sent the same text share its bytes', async () => {
+test('clients that receive equal text share its bytes', async () => {
   const shared = createSharedBytes().of(TENANT)
   const first = await Promise.all([1, 2, 3].map(() => shared.pieces(TEXT).next()))
   const buffers = first.map(({ value }) => (value as Uint8Array | undefined)?.buffer)
   expect(new Set(buffers).size).toBe(1)
 })
 
-test('what is left unread is bounded over all clients, and who leaves makes room', async () => {
+test('unread bytes are limited over all clients, and a leaving client releases its bytes', async () => {
   const all = createSharedBytes({ most: 500_000, mostOfTenant: 500_000 })
   const shared = all.of(TENANT)
   const slow = bodyOf(shared.pieces(TEXT)).getReader()
@@ -53,7 +53,7 @@ test('what is left unread is bounded over all clients, and who leaves makes room
   expect(await whole(shared.pieces('b'.repeat(400_000)))).toHaveLength(400_000)
 })
 
-test('what the clients of one tenant leave unread refuses no other tenant its texts', async () => {
+test("one tenant's unread bytes do not block texts of other tenants", async () => {
   const all = createSharedBytes({ most: 500_000, mostOfTenant: 250_000 })
   const slow = bodyOf(all.of(TENANT).pieces(TEXT)).getReader()
   await slow.read()
@@ -68,12 +68,12 @@ test('what the clients of one tenant leave unread refuses no other tenant its te
   await same.cancel()
 })
 
-test('a text that is larger than all is sent while there is no other', async () => {
+test('a text larger than the limit is sent if no other text is unread', async () => {
   const shared = createSharedBytes({ most: 1_000, mostOfTenant: 500 }).of(TENANT)
   expect(await whole(shared.pieces(TEXT))).toBe(TEXT)
 })
 
-test('a named text is made once for all that take it soon one after another', async () => {
+test('a named text is built once for all clients that request it shortly after each other', async () => {
   const shared = createSharedBytes().of(TENANT)
   let [made, taken] = [0, 0]
   const named = {
@@ -90,7 +90,7 @@ test('a named text is made once for all that take it soon one after another', as
   expect([made, taken]).toEqual([1, 5])
 })
 
-test('others have their turn between two pieces of a body, however fast it is taken', async () => {
+test('other work runs between two chunks of a body, however fast the client reads', async () => {
   const pieces = Array.from({ length: 50 }, () => new Uint8Array(16 * 1024))
   const reader = bodyOf(
     (async function* () {

@@ -67,7 +67,7 @@ async function interrupted(path: string, then: () => Promise<void>): Promise<Uin
 const brokenOff = () => harness.lines.filter(({ message }) => message === 'a response broke off')
 
 test.each(['export', 'download'] as const)(
-  'the %s breaks off when its key is revoked: a line says so',
+  'the %s is aborted when its key is revoked, with a line in the log',
   async (what) => {
     const { [what]: path } = await longThings()
     const revoked = async (): Promise<void> => {
@@ -82,7 +82,7 @@ test.each(['export', 'download'] as const)(
 )
 
 test.each(['export', 'download'] as const)(
-  'the %s that cannot be read on breaks off: a line says why',
+  'the %s is aborted if reading fails, with the reason in the log',
   async (what) => {
     const { [what]: path } = await longThings()
     await expect(interrupted(path, () => Promise.reject(new Error('the disk is gone')))).rejects.toThrow()

@@ -27,13 +27,13 @@ async function readAll(pieces: ReturnType<typeof streamOf>): Promise<string> {
   return Buffer.concat(read).toString()
 }
 
-test('texts come whole and in their order, short, long and empty ones', async () => {
+test('short, long and empty texts are sent completely and in order', async () => {
   const each = ['first ', text('é'), '', 'last']
   expect(await readAll(streamOf(texts(64 * MB), each))).toBe(each.join(''))
   expect(await readAll(streamOf(texts(64 * MB), ['']))).toBe('')
 })
 
-test('any number of clients that read nothing hold one shared text; a longer one waits for budget', async () => {
+test('any number of stalled clients share one text in memory; a longer text waits for budget', async () => {
   const shared = texts(1.5 * MB)
   const same = Array.from({ length: 50 }, () => streamOf(shared, [text('a')]))
   const pieces = await Promise.all(same.map((one) => one.next()))
@@ -47,7 +47,7 @@ test('any number of clients that read nothing hold one shared text; a longer one
   expect((await piece).value?.[0]).toBe('b'.charCodeAt(0))
 })
 
-test('those who wait get their turn one after another, also past one that has left', async () => {
+test('waiting clients get budget in order, and a client that left is skipped', async () => {
   const shared = texts(1.5 * MB)
   const first = streamOf(shared, [text('a')])
   await first.next()
@@ -65,7 +65,7 @@ test('those who wait get their turn one after another, also past one that has le
   expect((await pieces[2])?.value?.[0]).toBe('d'.charCodeAt(0))
 })
 
-test('a client that leaves while its text is made holds nothing', async () => {
+test('a client that leaves while its text is built holds no budget', async () => {
   const shared = texts(1.5 * MB)
   const leaving = streamOf(shared, [text('a')])
   const piece = leaving.next()
@@ -74,7 +74,7 @@ test('a client that leaves while its text is made holds nothing', async () => {
   shared.assertBudget(1.5 * MB)
 })
 
-test('a text that cannot be made breaks off its own stream alone', async () => {
+test('a text that cannot be built aborts only its own stream', async () => {
   const shared = texts(64 * MB)
   const broken = shared.sequential(0, () => Promise.reject(new Error('no')))
   const whole = streamOf(shared, ['whole'])
@@ -82,7 +82,7 @@ test('a text that cannot be made breaks off its own stream alone', async () => {
   expect(await readAll(whole)).toBe('whole')
 })
 
-test('one whose text cannot be made when there is room leaves the room to the next', async () => {
+test('a client whose text cannot be built when budget is free passes the budget on', async () => {
   const shared = texts(1.5 * MB)
   const first = streamOf(shared, [text('a')])
   await first.next()
@@ -101,7 +101,7 @@ test('one whose text cannot be made when there is room leaves the room to the ne
   expect((await next).value?.[0]).toBe('c'.charCodeAt(0))
 })
 
-test('who comes later does not take the room that the first who waits needs', async () => {
+test('a later client does not take the budget that the first waiting client needs', async () => {
   const shared = texts(2.5 * MB)
   const [first, second] = [streamOf(shared, [text('a')]), streamOf(shared, [text('b')])]
   await Promise.all([first.next(), second.next()])
@@ -142,7 +142,7 @@ test('a text that grew while it waited waits again, and one that shrank returns 
   shared.assertBudget(2.5 * MB)
 })
 
-test('those who wait of one tenant keep no other waiting', async () => {
+test('waiting clients of one tenant do not delay those of other tenants', async () => {
   const all = createSharedBytes({ most: 3 * MB, mostOfTenant: 1.5 * MB })
   const [one, other] = [all.of('one'), all.of('other')]
   const first = streamOf(one, [text('a')])

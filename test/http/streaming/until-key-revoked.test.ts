@@ -22,7 +22,7 @@ function open() {
   return { pieces: whileKeyLasts({ watch }, CALLER, file()), state, revoke: () => revoked.abort() }
 }
 
-test('a file comes whole, and its call ends with it', async () => {
+test('a file is sent completely, and its open stream ends with it', async () => {
   const { pieces, state } = open()
   expect(state.opened).toBe(0)
   expect([(await pieces.next()).value, (await pieces.next()).value]).toEqual([new Uint8Array([0]), new Uint8Array([1])])
@@ -30,7 +30,7 @@ test('a file comes whole, and its call ends with it', async () => {
   expect(state).toEqual({ opened: 1, closed: 1, read: 2, ended: true })
 })
 
-test('it breaks off when its key is revoked, and no more of it is read', async () => {
+test('a file is aborted when its key is revoked, and is read no further', async () => {
   const { pieces, state, revoke } = open()
   await pieces.next()
   revoke()
@@ -38,7 +38,7 @@ test('it breaks off when its key is revoked, and no more of it is read', async (
   expect(state).toEqual({ opened: 1, closed: 1, read: 0, ended: true })
 })
 
-test('a client that leaves ends its call', async () => {
+test('a client that leaves ends its open stream', async () => {
   const { pieces, state } = open()
   await pieces.next()
   await pieces.return()

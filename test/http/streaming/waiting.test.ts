@@ -60,7 +60,7 @@ const calls = [
   { id: 'b', name: 'look', arguments: '{"at":"there"}' },
 ]
 
-test('who waits for a run of this process reads its session, and nothing of the log', async () => {
+test('a request that waits for a run of this process reads the session, but not the log', async () => {
   const harness = await openHarness({ tools: [look], script: [{ text: 'looking', calls }, { text: 'done' }] })
   const run = await expectJson<RunWithMessages>(harness, 200, 'POST', `${SESSION}/messages`, input)
   expect(run.status).toBe('completed')
@@ -68,7 +68,7 @@ test('who waits for a run of this process reads its session, and nothing of the 
   expect(reads).toEqual(['sessions.read', 'reader.messages'])
 })
 
-test('what the loop hands over is what the log has', async () => {
+test('the messages handed over by the loop equal those of the log', async () => {
   const harness = await openHarness({ tools: [look], script: [{ text: 'looking', calls }, { text: 'done' }] })
   const run = await expectJson<RunWithMessages>(harness, 200, 'POST', `${SESSION}/messages`, input)
   const log = await expectJson<{ data: unknown[] }>(harness, 200, 'GET', `${SESSION}/messages?order=asc`)
@@ -78,7 +78,7 @@ test('what the loop hands over is what the log has', async () => {
   expect(shown).toEqual(await expectJson(harness, 200, 'GET', `${SESSION}/runs/${run.id}`))
 })
 
-test('a failed run is handed over with its error message', async () => {
+test('a failed run is returned with its error message', async () => {
   const harness = await openHarness({
     script: [
       // eslint-disable-next-line require-yield -- It fails before anything streams.
@@ -93,7 +93,7 @@ test('a failed run is handed over with its error message', async () => {
   expect(run.messages).toEqual(log.data)
 })
 
-test('a run that waits behind another one is read from the log once it has ended', async () => {
+test('a queued run is read from the log once it has ended', async () => {
   const held = heldTurn()
   const harness = await openHarness({ script: [held.turn, { text: 'second' }] })
   const first = expectJson<RunWithMessages>(harness, 200, 'POST', `${SESSION}/messages`, input)
@@ -107,7 +107,7 @@ test('a run that waits behind another one is read from the log once it has ended
   expect((await second).messages.map(({ role }) => role)).toEqual(['user', 'assistant'])
 })
 
-test('who waits no longer than its time gets the run as it is then', async () => {
+test('a wait that times out returns the current state of the run', async () => {
   const held = heldTurn()
   const harness = await openHarness({ script: [held.turn] })
   const run = await expectJson<RunWithMessages>(harness, 202, 'POST', `${SESSION}/messages`, input, {

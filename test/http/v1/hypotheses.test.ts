@@ -16,7 +16,7 @@ afterEach(async () => {
 const user = (text: string): object => ({ role: 'user', parts: [{ type: 'text', text }] })
 const native = (...messages: object[]): object => ({ format: 'native', messages })
 
-test('search shows no secret in the title of a session', async () => {
+test('search redacts secrets in the title of a session', async () => {
   harness = await openHttpHarness({ script: [{ text: 'a walrus' }] })
   const secret = `ghp_${'a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8'}`
   await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's' })
@@ -26,7 +26,7 @@ test('search shows no secret in the title of a session', async () => {
   expect(found).not.toContain(secret)
 })
 
-test("an event id of another session's run resumes nothing: all events follow", async () => {
+test("an event id of another session's run is ignored: all events follow", async () => {
   harness = await openHttpHarness({ script: [{ text: 'one' }, { text: 'two' }] })
   for (const id of ['a', 'b']) await expectJson(harness, 201, 'POST', '/v1/sessions', { id })
   await expectJson(harness, 200, 'POST', '/v1/sessions/a/messages', { content: 'x' })
@@ -47,7 +47,7 @@ test('an approval and a denial of one call in one request store nothing', () => 
   expect(() => resolvedCalls({ runId: 'r', calls: [call], isOpen: true }, both, 1)).toThrow('already approved')
 })
 
-test('results of calls with empty and generated ids keep their calls', () => {
+test('results of calls with empty and generated ids are assigned to their calls', () => {
   const reader = createOpenAiImport()
   const call = (id: string): object => ({ id, function: { name: 'find', arguments: '{}' } })
   const result = (id: string, content: string): object => ({ role: 'tool', tool_call_id: id, content })
@@ -61,7 +61,7 @@ test('results of calls with empty and generated ids keep their calls', () => {
   expect(new Set(ids).size).toBe(3)
 })
 
-test('one idempotency key cannot stand for an import and an input', async () => {
+test('an idempotency key is valid either for an import or for an input', async () => {
   harness = await openHttpHarness({ script: [{ text: 'one' }] })
   const [first, second] = ['k', 'l'].map((key) => ({ 'idempotency-key': key }))
   await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's' })
@@ -71,7 +71,7 @@ test('one idempotency key cannot stand for an import and an input', async () => 
   await expectJson(harness, 409, 'POST', '/v1/sessions/s/import', native(user('x')), second)
 })
 
-test('lines with a byte order mark, CRLF and empty lines are imported whole', async () => {
+test('lines with a byte order mark, CRLF and empty lines are imported completely', async () => {
   harness = await openHttpHarness({})
   await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's' })
   const body = `\uFEFF${[JSON.stringify(user('a')), '', JSON.stringify(user('b'))].join('\r\n')}`
@@ -79,7 +79,7 @@ test('lines with a byte order mark, CRLF and empty lines are imported whole', as
   expect([response.status, await response.json()]).toMatchObject([200, { messages: 2 }])
 })
 
-test("a search cursor of one owner is none of another owner's", async () => {
+test('a search cursor of one owner is invalid for another owner', async () => {
   harness = await openHttpHarness({})
   const [ann, bob] = [await harness.key({ owner: 'ann' }), await harness.key({ owner: 'bob' })]
   for (const [id, key] of [

@@ -27,7 +27,7 @@ const log = (session: string) => logOf(harness, session)
 const sessions = () => sessionsOf(harness)
 
 describe('a completion', () => {
-  test('comes whole, with usage, and names its session', async () => {
+  test('is returned completely, with usage and the id of its session', async () => {
     const turn = { ...completionOf({ text: 'Hi.' }) }
     const usage = { ...turn.usage, inputTokens: 12, outputTokens: 3, cachedInputTokens: 4, reasoningTokens: 1 }
     const client = await open({
@@ -57,7 +57,7 @@ describe('a completion', () => {
     expect(data.id).toBe(`chatcmpl-${response.headers.get('x-run-id')}`)
   })
 
-  test('streams its text, its end, and its usage if that is asked for', async () => {
+  test('is streamed with its text, its end, and its usage on request', async () => {
     const client = await open({ script: [{ text: 'One' }] })
     const stream = client.chat.completions.stream({
       model: 'default',
@@ -74,7 +74,7 @@ describe('a completion', () => {
     expect(final.choices[0]).toMatchObject({ message: { role: 'assistant', content: 'One' }, finish_reason: 'stop' })
   })
 
-  test('has the texts of all rounds, and nothing of our own tools', async () => {
+  test('has the texts of all rounds, and no calls of our own tools', async () => {
     const client = await open({
       tools: [makeTool('look', async () => ({ text: 'seen' }))],
       script: [{ text: 'Let me look.', calls: [{ name: 'look' }] }, { text: 'It is here.' }],
@@ -87,7 +87,7 @@ describe('a completion', () => {
     expect(whole.choices[0]?.message.tool_calls).toBeUndefined()
   })
 
-  test('is shown an image as the model gets it', async () => {
+  test('sends an image to the model', async () => {
     const client = await open()
     const content = [
       { type: 'text', text: 'What is it?' },
@@ -102,7 +102,7 @@ describe('a completion', () => {
     ])
   })
 
-  test("has the client's system message as the session's instructions", async () => {
+  test("uses the client's system message as the session's instructions", async () => {
     const client = await open()
     const messages: Messages = [{ role: 'system', content: 'Be a pirate.' }, ...hello]
     await client.chat.completions.create({ model: 'default', messages: messages })
@@ -118,7 +118,7 @@ describe("the client's tools", () => {
     ],
   }
 
-  test('are called, and their results go on in the same run', async () => {
+  test('are called, and the run continues with their results', async () => {
     const client = await open(script)
     const headers = { 'x-session-id': 'talk' }
     const asked = await client.chat.completions.create(
@@ -172,7 +172,7 @@ describe("the client's tools", () => {
     expect(await runner.finalContent()).toBe('It rains.')
   })
 
-  test('with results for unknown calls are refused, and nothing is stored', async () => {
+  test('with results for unknown calls are rejected, and nothing is stored', async () => {
     const client = await open()
     const call = { id: 'c9', type: 'function', function: { name: 'weather', arguments: '{}' } } as const
     const messages: Messages = [
@@ -187,7 +187,7 @@ describe("the client's tools", () => {
 })
 
 describe('a session', () => {
-  test('is named by the header or the metadata, and only what is new counts', async () => {
+  test('is named by the header or the metadata, and only new messages are stored', async () => {
     const client = await open({ script: [{ text: 'One.' }, { text: 'Two.' }] })
     const headers = { 'x-session-id': 'mine' }
     await client.chat.completions.create({ model: 'default', messages: hello }, { headers })
@@ -206,7 +206,7 @@ describe('a session', () => {
     ])
   })
 
-  test('that is new gets the earlier messages first', async () => {
+  test('stores the earlier messages first if it is new', async () => {
     const client = await open({ script: [{ text: 'Two.' }] })
     const messages: Messages = [...hello, { role: 'assistant', content: 'One.' }, { role: 'user', content: 'And now?' }]
     const body = { model: 'default', messages: messages }
@@ -232,8 +232,8 @@ describe('a session', () => {
   })
 })
 
-describe('an interrupted request', () => {
-  test('that is sent again joins the run that it began', async () => {
+describe('an interrupted chat request', () => {
+  test('that is repeated joins its first run', async () => {
     const held = heldTurn()
     const client = await open({ script: [held.turn] })
     const body = { model: 'default', messages: hello, stream: true as const }
@@ -249,7 +249,7 @@ describe('an interrupted request', () => {
     expect(harness.requests).toHaveLength(1)
   })
 
-  test('whose client has left continues', async () => {
+  test('continues after its client left', async () => {
     const held = heldTurn()
     const client = await open({ script: [held.turn] })
     const stream = await client.chat.completions.create(
@@ -263,7 +263,7 @@ describe('an interrupted request', () => {
     expect(await log('left')).toMatchObject([{ role: 'user' }, { parts: [{ text: 'thinking' }] }])
   })
 
-  test('is cancelled over our own API: the stream ends with an error that says so', async () => {
+  test('that is cancelled over the API ends its stream with an error', async () => {
     const held = heldTurn()
     const client = await open({ script: [held.turn] })
     const { data, response } = await client.chat.completions
@@ -276,7 +276,7 @@ describe('an interrupted request', () => {
     await expect(reading).rejects.toMatchObject({ code: 'run_cancelled' })
   })
 
-  test('with an idempotency key is the same run, also later', async () => {
+  test('with an idempotency key is one run, also later', async () => {
     const client = await open({ script: [{ text: 'One.' }] })
     const body = { model: 'default', messages: hello }
     const headers = { 'idempotency-key': 'order-1' }

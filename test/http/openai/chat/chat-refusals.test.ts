@@ -47,7 +47,7 @@ describe('an error', () => {
     expect(text).toBe('Let')
   })
 
-  test('of keys and scopes has the shape that the package knows', async () => {
+  test('for keys and scopes has the format that the package expects', async () => {
     const client = await open()
     const { authorization } = await harness.key({ scopes: ['read'] })
     expect(await refusal(client.models.list())).toMatchObject({ status: 401, type: 'authentication_error' })
@@ -86,7 +86,7 @@ function failing(when?: Promise<void>): Turn {
   }
 }
 
-describe('a bad request is refused with its field, and nothing is stored', () => {
+describe('an invalid request is rejected with its field, and nothing is stored', () => {
   const user = (content: unknown) => ({ messages: [{ role: 'user', content }] })
   const tool = (name: string) => ({ type: 'function', function: { name } })
   const image = (url: string) => user([{ type: 'image_url', image_url: { url } }])
@@ -138,7 +138,7 @@ describe('a bad request is refused with its field, and nothing is stored', () =>
   })
 })
 
-test('fields that ask for nothing are taken', async () => {
+test('fields without effect are accepted', async () => {
   const client = await open()
   const nothing = { stop: [], functions: [], tools: [], n: 1, logprobs: false, response_format: null, audio: null }
   const body = {

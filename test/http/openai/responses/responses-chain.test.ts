@@ -25,7 +25,7 @@ const sessions = () => sessionsOf(harness)
 const conversationOf = ({ conversation }: OpenAI.Responses.Response): string => conversation?.id ?? ''
 
 describe('a Response after another', () => {
-  test('continues in its session if it is the newest there, else in a copy', async () => {
+  test('continues in its session if the previous Response is the newest there, otherwise in a copy', async () => {
     const client = await open({ script: ['One.', 'Two.', 'Three.', 'Four.'].map((text) => ({ text })) })
     const first = await client.responses.create(hello)
     const second = await client.responses.create({ ...hello, previous_response_id: first.id })
@@ -47,7 +47,7 @@ describe('a Response after another', () => {
     expect(await sessions()).toHaveLength(3)
   })
 
-  test('sees what was imported meanwhile as something else', async () => {
+  test('continues in a copy if messages were imported meanwhile', async () => {
     const client = await open()
     const first = await client.responses.create(hello)
     await expectJson(harness, 200, 'POST', `/v1/sessions/${conversationOf(first)}/import`, {
@@ -58,7 +58,7 @@ describe('a Response after another', () => {
     expect(conversationOf(second)).not.toBe(conversationOf(first))
   })
 
-  test('of three concurrent continuations, one is in the session, the others are in copies', async () => {
+  test('continues in the session for one of three concurrent requests, and in copies for the others', async () => {
     const client = await open()
     const first = await client.responses.create(hello)
     const all = await Promise.all(
@@ -68,7 +68,7 @@ describe('a Response after another', () => {
     expect(new Set(all.map(conversationOf)).size).toBe(3)
   })
 
-  test.each(['here', 'in a copy'])('under a key is the same one later, too: %s', async (where) => {
+  test.each(['here', 'in a copy'])('is repeated under its idempotency key, also later: %s', async (where) => {
     const client = await open()
     const first = await client.responses.create(hello)
     if (where === 'in a copy') await client.responses.create({ ...hello, previous_response_id: first.id })
@@ -82,7 +82,7 @@ describe('a Response after another', () => {
     expect(conversationOf(made) === conversationOf(first)).toBe(where === 'here')
   })
 
-  test('that was cut off and is sent again joins the run that it began', async () => {
+  test('joins its first run if it was aborted and is repeated', async () => {
     const held = heldTurn()
     const client = await open({ script: [{ text: 'One.' }, held.turn] })
     const first = await client.responses.create(hello)
@@ -102,7 +102,7 @@ describe('a Response after another', () => {
 })
 
 describe('a Response that continues', () => {
-  test('in the background is polled, followed from the middle, and cancelled', async () => {
+  test('can be polled, followed from the middle and cancelled in the background', async () => {
     const held = heldTurn()
     const client = await open({ script: [held.turn, { text: 'Two.' }] })
     const made = await client.responses.create({ ...hello, background: true })
@@ -125,7 +125,7 @@ describe('a Response that continues', () => {
     expect(await client.responses.cancel(made.id)).toMatchObject({ status: 'cancelled' })
   })
 
-  test('ends by itself when its client has left', async () => {
+  test('runs to its end after its client left', async () => {
     const held = heldTurn()
     const client = await open({ script: [held.turn] })
     const stream = await client.responses.create({ ...hello, stream: true })
@@ -138,7 +138,7 @@ describe('a Response that continues', () => {
     await expect.poll(async () => (await client.responses.retrieve(id)).status).toBe('completed')
   })
 
-  test('that waits for a decision is incomplete, and is whole afterwards', async () => {
+  test('is incomplete while it waits for a decision, and complete afterwards', async () => {
     const client = await open({
       tools: [makeTool('pay', async () => ({ text: 'paid' }), { needsApproval: true })],
       script: [{ calls: [{ id: 'p1', name: 'pay' }] }, { text: 'Done.' }],
@@ -161,7 +161,7 @@ describe('a Response that continues', () => {
 })
 
 describe('a conversation', () => {
-  test('is a session: it begins with items, is gone on with, and its items are listed', async () => {
+  test('is a session: it starts with items, is continued, and its items are listed', async () => {
     const client = await open({
       tools: [makeTool('look', async () => ({ text: 'seen' }))],
       script: [{ text: 'Let me look.', calls: [{ id: 'c1', name: 'look' }] }, { text: 'Here.' }],
@@ -191,7 +191,7 @@ describe('a conversation', () => {
     expect(await sessions()).toMatchObject([{ id: made.id, metadata: { topic: 'things' } }])
   })
 
-  test('of a client that is not its owner is not there', async () => {
+  test('is not found by a client that does not own it', async () => {
     const client = await open()
     const made = await client.responses.create(hello)
     const { authorization } = await harness.key({ owner: 'ann' })
@@ -208,7 +208,7 @@ describe('a conversation', () => {
       expect((await refusal(request)).status).toBe(404)
   })
 
-  test('that is deleted takes its Responses along, and one that is not stored is never found', async () => {
+  test('deletes its Responses when it is deleted, and an unstored Response is never found', async () => {
     const client = await open()
     const made = await client.responses.create(hello)
     const unkept = await client.responses.create({ ...hello, store: false })
@@ -220,7 +220,7 @@ describe('a conversation', () => {
   })
 })
 
-describe('a bad request is refused with its field, and nothing is stored', () => {
+describe('an invalid request is rejected with its field, and nothing is stored', () => {
   const user = (content: unknown) => ({ input: [{ role: 'user', content }] })
   const image = (url: string) => user([{ type: 'input_image', image_url: url }])
   test.each<[string, object, number, string]>([
@@ -268,7 +268,7 @@ describe('a bad request is refused with its field, and nothing is stored', () =>
     expect(await sessions()).toEqual([])
   })
 
-  test('an unknown conversation, and an item of another one', async () => {
+  test('an unknown conversation, and an item of another conversation', async () => {
     const client = await open()
     const error = await refusal(client.responses.create({ ...hello, conversation: 'nobody' }))
     expect([error.status, error.code, error.param]).toEqual([404, 'conversation_not_found', 'conversation'])

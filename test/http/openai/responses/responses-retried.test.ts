@@ -35,7 +35,7 @@ async function isBegun(before: OpenAI.Responses.Response): Promise<boolean> {
 const textsOf = async (session: string): Promise<unknown[]> =>
   (await logOf(harness, session)).map(({ role, parts }) => [role, (parts as { text?: string }[])[0]?.text])
 
-describe('a Response of which a round is tried again', () => {
+describe('a Response with a retried round', () => {
   const script = (): Options => ({
     tools: [makeTool('look', async () => ({ text: 'seen' }))],
     script: [
@@ -48,7 +48,7 @@ describe('a Response of which a round is tried again', () => {
   const shapeOf = ({ output }: OpenAI.Responses.Response): unknown[] =>
     output.map((item) => [item.id, item.type, item.type === 'message' ? item.content : ''])
 
-  test('ends with the stored items, and shows discarded ones as incomplete', async () => {
+  test('ends with the stored items, and shows discarded items as incomplete', async () => {
     const client = await open(script())
     const stream = client.responses.stream(hello)
     const events: Events = []
@@ -83,7 +83,7 @@ describe('a Response of which a round is tried again', () => {
     expect(new Set(ended.map(({ id }) => id)).size).toBe(4)
   })
 
-  test('reads equally for a client that lost its connection in the first try and resumes', async () => {
+  test('is equal for a client that lost its connection in the first attempt and resumes', async () => {
     const client = await open(script())
     const seen: Events = []
     for await (const event of await client.responses.create({ ...hello, stream: true })) {
@@ -105,7 +105,7 @@ describe('a Response of which a round is tried again', () => {
   })
 })
 
-describe('outputs of calls and what a user says, in one request', () => {
+describe("outputs of calls and a user's text in one request", () => {
   const tools = [{ type: 'function', name: 'weather', parameters: { type: 'object' }, strict: false }] as const
   const calls = [
     { id: 'c1', name: 'weather' },
@@ -114,7 +114,7 @@ describe('outputs of calls and what a user says, in one request', () => {
   const output = (id: string): ResponseInput => [{ type: 'function_call_output', call_id: id, output: `rain ${id}` }]
   const said: ResponseInput = [{ role: 'user', content: 'And tomorrow?' }]
 
-  test('both reach the run that waits, which answers both in one Response', async () => {
+  test('are added to the waiting run, which answers both in one Response', async () => {
     const held = heldTurn()
     const client = await open({ script: [{ calls }, held.turn, { text: 'Tomorrow too.' }] })
     const asked = await client.responses.create({ ...hello, tools: [...tools] })
@@ -144,7 +144,7 @@ describe('outputs of calls and what a user says, in one request', () => {
     expect(await sessionsOf(harness)).toHaveLength(1)
   })
 
-  test('without an output of each call are refused, and nothing of them is stored', async () => {
+  test('are rejected without an output of each call, and nothing is stored', async () => {
     const client = await open({ script: [{ calls }, { text: 'Both.' }] })
     const asked = await client.responses.create({ ...hello, tools: [...tools] })
     const body = { ...hello, previous_response_id: asked.id }

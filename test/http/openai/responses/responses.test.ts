@@ -37,7 +37,7 @@ const output = (id: string, text = 'rain'): ResponseInput => [
 const conversationOf = ({ conversation }: OpenAI.Responses.Response): string => conversation?.id ?? ''
 
 describe('a Response', () => {
-  test('comes whole, with usage, and can be read again', async () => {
+  test('is returned completely, with usage, and can be read again', async () => {
     const turn = completionOf({ text: 'Hi.' })
     const usage = { ...turn.usage, inputTokens: 12, outputTokens: 3, cachedInputTokens: 4, reasoningTokens: 1 }
     const client = await open({
@@ -64,7 +64,7 @@ describe('a Response', () => {
     expect(await log(conversationOf(made))).toMatchObject([{ metadata: { ticket: '7' } }, { role: 'assistant' }])
   })
 
-  test('streams, and its stream can be had again, from any of its events on', async () => {
+  test('is streamed, and its stream can be read again from any of its events', async () => {
     const client = await open({
       tools: [makeTool('look', async () => ({ text: 'seen' }))],
       script: [
@@ -112,7 +112,7 @@ describe('a Response', () => {
     }
   })
 
-  test('shows what a model thought as reasoning, and leaves calls of ours out where that is asked for', async () => {
+  test("shows the model's reasoning, and omits our own calls on request", async () => {
     const client = await open({
       tools: [makeTool('look', async () => ({ text: 'seen' }))],
       script: [
@@ -146,7 +146,7 @@ describe('a Response', () => {
     expect(await client.responses.retrieve(second.id)).toMatchObject({ output: second.output })
   })
 
-  test('is shown an image and a file as the model gets them', async () => {
+  test('sends an image and a file to the model', async () => {
     const client = await open()
     const content = [
       { type: 'input_text', text: 'What is it?' },
@@ -161,7 +161,7 @@ describe('a Response', () => {
     ])
   })
 
-  test('has instructions of its own, which are not of other runs', async () => {
+  test('has its own instructions, which do not apply to other runs', async () => {
     const client = await open()
     const first = await client.responses.create({ ...hello, instructions: 'Be a pirate.' })
     expect(first.instructions).toBe('Be a pirate.')
@@ -170,7 +170,7 @@ describe('a Response', () => {
     expect((await sessions())[0]).not.toHaveProperty('instructions')
   })
 
-  test('that fails says so', async () => {
+  test('reports its failure', async () => {
     const failing: NonNullable<Options['script']>[number] = async function* () {
       yield { type: 'text.delta', part: 0, text: 'Let' }
       throw new ModelError('provider_error', 'the model is gone', { retryable: false })
@@ -193,7 +193,7 @@ describe("the client's tools", () => {
     ],
   })
 
-  test('are called last, and their outputs go on in the same run, as another Response', async () => {
+  test('are called last, and the run continues with their outputs as another Response', async () => {
     const client = await open(script([{ calls: [{ id: 'c1', name: 'weather' }] }]))
     const asked = await client.responses.stream({ ...hello, tools: [weather] }).finalResponse()
     expect(asked).toMatchObject({ status: 'completed', tools: [{ name: 'weather' }] })
@@ -220,7 +220,7 @@ describe("the client's tools", () => {
     expect(await sessions()).toHaveLength(1)
   })
 
-  test('get their outputs once, however often they are sent', async () => {
+  test('accept their outputs once, however often they are sent', async () => {
     const client = await open(script())
     const asked = await client.responses.create({ ...hello, tools: [weather] })
     const body = { ...hello, previous_response_id: asked.id, input: output('c1') }
@@ -231,7 +231,7 @@ describe("the client's tools", () => {
     expect(await sessions()).toHaveLength(1)
   })
 
-  test('are all answered at once', async () => {
+  test('must all be answered in one request', async () => {
     const client = await open({
       script: [
         {
@@ -252,7 +252,7 @@ describe("the client's tools", () => {
     expect(both.output_text).toBe('Both.')
   })
 
-  test('without an answer are cancelled by a new input', async () => {
+  test('are cancelled by a new input if they have no answer', async () => {
     const client = await open(script())
     const asked = await client.responses.create({ ...hello, tools: [weather] })
     const next = await client.responses.create({ ...hello, previous_response_id: asked.id, input: 'Never mind.' })

@@ -12,11 +12,11 @@ test.each<[string, string]>([
   ['a<think>b', 'a<think>b'],
   ['a<think>b<thinking>c</thinking>d', 'a<think>bd'],
   ['<think>a<think>b</think>c', 'c'],
-])('%j without reasoning is %j', (text, rest) => {
+])('the text %j without its reasoning is %j', (text, rest) => {
   expect(withoutReasoning(text)).toBe(rest)
 })
 
-test('names of conversations are those of earlier versions, which removed reasoning by regular expressions', () => {
+test('the names of conversations equal those of earlier versions, which removed reasoning by regular expressions', () => {
   const earlier = (text: string): string =>
     text
       .replaceAll(/<(think|thinking)>[\s\S]*?<\/\1>|^<(?:think|thinking)>[\s\S]*$/g, '')
@@ -29,7 +29,7 @@ test('names of conversations are those of earlier versions, which removed reason
   )
 })
 
-test('the time is linear in the text', () => {
+test('removing reasoning takes time linear in the text', () => {
   const start = performance.now()
   for (const tags of ['<think>', '</think>', '<think><thinking></think>']) withoutReasoning(`a${tags.repeat(100_000)}`)
   expect(performance.now() - start).toBeLessThan(2_000)

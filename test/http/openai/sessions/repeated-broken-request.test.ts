@@ -49,7 +49,7 @@ async function send(messages: readonly object[], retries: number, leaves = false
 }
 
 test.each(Object.entries(bodies))(
-  'a turn %s is one turn, whichever of its writes broke off',
+  'a repeated turn %s is stored once, whichever of its writes was interrupted',
   async (_what, messages) => {
     harness = await openHttpHarness({ change: faulty })
     Object.assign(fault, { used: 0, at: 0 })

@@ -70,7 +70,7 @@ describe.each(Object.entries(WIRES))('%s:', (_name, wire) => {
     ['in a session that it names', { 'x-session-id': 'job' }],
     ['without a session', {}],
   ])('a request %s', (_where, place) => {
-    test('that is repeated before its response was delivered attaches to its run', async () => {
+    test('attaches to its run if it is repeated before the response was delivered', async () => {
       const held = heldTurn()
       harness = await openHttpHarness({ script: [held.turn, { text: 'Two.' }] })
       await leave([said('Do it')], { ...place, ...first })
@@ -82,7 +82,7 @@ describe.each(Object.entries(WIRES))('%s:', (_name, wire) => {
       expect(await sessions()).toBe(1)
     })
 
-    test('attaches hours after its run has ended, however its client writes the words', async () => {
+    test('attaches hours after the end of its run, despite differences in whitespace and Unicode form', async () => {
       const held = heldTurn()
       harness = await openHttpHarness({ script: [held.turn, { text: 'Two.' }] })
       await leave([said('Do it,\r\ncafe\u0301')], place)
@@ -111,7 +111,7 @@ describe.each(Object.entries(WIRES))('%s:', (_name, wire) => {
       expect(await text([said('yes')], { ...place, ...retry })).toBe('Two.')
     })
 
-    test('is a new turn if another user or other words come', async () => {
+    test('is a new turn if its user or its text is different', async () => {
       const held = heldTurn()
       harness = await openHttpHarness({ script: [held.turn, { text: 'Two.' }, { text: 'Three.' }] })
       await leave([said('yes')], place, { user: 'ann' })
@@ -142,7 +142,7 @@ describe.each(Object.entries(WIRES))('%s:', (_name, wire) => {
       expect(await text([said('yes')], { ...place, ...retry })).toBe('Three.')
     })
 
-    test('is a new turn after a run that failed, if its client got the error', async () => {
+    test('is a new turn after a failed run, if the client received the error', async () => {
       const fails: Turn = async function* () {
         yield { type: 'text.delta', part: 0, text: 'x' }
         throw new ModelError('provider_error', 'gone', { retryable: false })
@@ -164,7 +164,7 @@ describe.each(Object.entries(WIRES))('%s:', (_name, wire) => {
       expect(await text([said('Do it')], { ...place, 'idempotency-key': 'order-2' })).toBe('Two.')
     })
 
-    test('makes another answer to the same history, which a page offers', async () => {
+    test('creates another answer to an equal history, which a page can offer as an alternative', async () => {
       harness = await openHttpHarness({ script: [{ text: 'Hello.' }, { text: 'One.' }, { text: 'Two.' }] })
       await text([said('Hi')], place)
       const turn = [said('Hi'), answer('Hello.'), said('Do it')]
@@ -173,7 +173,7 @@ describe.each(Object.entries(WIRES))('%s:', (_name, wire) => {
   })
 })
 
-test('a turn that an earlier version has noted in a named session is found by its repetition', async () => {
+test('a turn that an earlier version recorded in a named session is found by its repeat', async () => {
   const held = heldTurn()
   harness = await openHttpHarness({ script: [held.turn] })
   const { names, sessions } = harness.ports

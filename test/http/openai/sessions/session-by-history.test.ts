@@ -53,7 +53,7 @@ function createPage(client: OpenAI, more: Partial<OpenAI.ChatCompletionCreatePar
   }
 }
 
-describe('a client that sends its whole history and names no session', () => {
+describe('a client that sends its history without a session id', () => {
   test.each([false, true])('stays in one session: stream %j', async (isStreamed) => {
     const client = await open({
       tools: [makeTool('look', async () => ({ text: 'seen' }))],
@@ -81,7 +81,7 @@ describe('a client that sends its whole history and names no session', () => {
   test.each([
     ['as they were sent', '{"city":"Bonn","days":2}'],
     ['written anew, as LangChain does', '{"city": "Bonn", "days": 2}'],
-  ])('gets its tools called and answered there, too, with the arguments %s', async (_how, written) => {
+  ])('gets its tools called and answered in that session, with the arguments %s', async (_how, written) => {
     const call = { id: 'c1', name: 'weather', arguments: '{"city":"Bonn","days":2}' }
     const client = await open({ script: [{ calls: [call] }, { text: 'It rains.' }, { text: 'Bye.' }] })
     const weather = {
@@ -101,7 +101,7 @@ describe('a client that sends its whole history and names no session', () => {
     expect(await texts(await only())).toEqual(['Weather?', undefined, 'rain', 'It rains.', 'Bye', 'Bye.'])
   })
 
-  test('gets another one when something else has gone on there, and nothing of that', async () => {
+  test('gets a new session, without foreign messages, if another client continued its session', async () => {
     const client = await open({ script: ['One.', 'Elsewhere.', 'Two.', 'Three.'].map((text) => ({ text })) })
     const page = createPage(client)
     await page.say('One?')
@@ -115,7 +115,7 @@ describe('a client that sends its whole history and names no session', () => {
     expect(await sessions()).toHaveLength(2)
   })
 
-  test('also sees an import as something else, and its own other branch', async () => {
+  test('gets a new session after an import, and for another branch of its history', async () => {
     const client = await open({ script: [{ text: 'One.' }] })
     const page = createPage(client)
     await page.say('One?')
@@ -130,7 +130,7 @@ describe('a client that sends its whole history and names no session', () => {
     expect(await sessions()).toHaveLength(3)
   })
 
-  test('is distinct from others that begin with the same messages', async () => {
+  test('is distinct from other clients whose history starts with equal messages', async () => {
     const client = await open({ script: Array.from({ length: 8 }, () => ({ text: 'Hello.' })) })
     const { authorization } = await harness.key({})
     const other = openAiClient(harness, { apiKey: authorization.slice('Bearer '.length) })
@@ -149,7 +149,7 @@ describe('a client that sends its whole history and names no session', () => {
     expect(listed.data).toHaveLength(3)
   })
 
-  test('sent twice together continues once in the session', async () => {
+  test('continues the session once when it sends a request twice concurrently', async () => {
     const held = heldTurn()
     const client = await open({ script: [{ text: 'One.' }, held.turn] })
     const page = createPage(client)
@@ -168,7 +168,7 @@ describe('a client that sends its whole history and names no session', () => {
     expect(await texts(await only())).toEqual(['One?', 'One.', 'Two?', 'thinking'])
   })
 
-  test('under a key is the same run later, too', async () => {
+  test('gets the run accepted before when it repeats an idempotency key later', async () => {
     const client = await open()
     const page = createPage(client)
     await page.say('One?')
@@ -180,7 +180,7 @@ describe('a client that sends its whole history and names no session', () => {
     expect((await client.chat.completions.create(body, { headers })).id).toBe(made.id)
   })
 
-  test('may name a session that is there, whatever it still has of the history', async () => {
+  test('may name an existing session, whatever part of the history it sends', async () => {
     const client = await open({ script: [{ text: 'One.' }, { text: 'Two.' }, { text: 'Three.' }] })
     const rest: Messages = [
       { role: 'tool', tool_call_id: 'cut', content: 'off' },
@@ -267,7 +267,7 @@ describe('a client that sends its whole history and names no session', () => {
     expect(await texts(await only())).toEqual(['One?', 'One  two.', 'Next', 'Three.'])
   })
 
-  test.each(['items', 'text'])('of Responses stays in one session, by its %s', async (kind) => {
+  test.each(['items', 'text'])('stays in one session over Responses, by its %s', async (kind) => {
     const client = await open({
       tools: [makeTool('look', async () => ({ text: 'seen' }))],
       script: [{ text: 'Let me look.', calls: [{ name: 'look' }] }, { text: 'Here.' }, { text: 'Two.' }],

@@ -41,7 +41,7 @@ const context = async (query = ''): Promise<Record<string, unknown>> =>
 const sent = () => server?.bodies().at(-1)?.messages ?? []
 
 describe('GET …/context', () => {
-  it('is what the model server then receives, but for the system message and the new input', async () => {
+  it('equals the next request to the model, except for the system message and the new input', async () => {
     await open(
       [
         completion('first'),
@@ -82,7 +82,7 @@ describe('GET …/context', () => {
     )
   })
 
-  it('has the narrow names of tools that the model server accepts', async () => {
+  it('has the narrow tool names that the model server accepts', async () => {
     const step: OpenAiStep = {
       completion: { parts: [{ type: 'tool_call', id: 'c1', name: 'look-up', arguments: '{}' }] },
     }
@@ -100,7 +100,7 @@ describe('GET …/context', () => {
     expect(nameIn(messages)).toEqual(nameIn(sent()))
   })
 
-  it('shows an image that goes out as a link to its bytes', async () => {
+  it('shows an image as a link to its bytes', async () => {
     await open([{ completion: { parts: [{ type: 'tool_call', id: 'c', name: 'ask', arguments: '{}' }] } }])
     const data = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=='
     const content = [
@@ -117,7 +117,7 @@ describe('GET …/context', () => {
     expect(waiting?.content).toBe('[waiting for an answer]')
   })
 
-  it('refuses runs that are not active, and what is not there', async () => {
+  it('refuses runs that are not active, and unknown sessions and runs', async () => {
     await open([completion('first')])
     const { id } = (await (await say('one')).json()) as { id: string }
     const refused = await harness.send('GET', `/v1/sessions/s1/context?run=${id}`)
@@ -133,7 +133,7 @@ describe('POST …/consolidate', () => {
   const consolidate = (headers = {}): Promise<Response> =>
     harness.send('POST', '/v1/sessions/s1/consolidate', undefined, headers)
 
-  it('summarises now, keeps the log, and repeats itself under one key', async () => {
+  it('creates a summary, keeps the log, and returns an equal result under one key', async () => {
     await open([completion('first'), completion('second'), completion('so far'), completion('third')], {
       consolidation: { threshold: 100, keepRecentRatio: 0 },
     })
@@ -158,7 +158,7 @@ describe('POST …/consolidate', () => {
     expect(await again.json()).toMatchObject({ type: 'urn:tooltrail:problem:nothing_to_consolidate' })
   })
 
-  it('responds with 502 when the model gives none, and changes nothing', async () => {
+  it('responds with 502 when the model returns no summary, and changes nothing', async () => {
     await open([completion('first'), completion('second'), completion(' ')], {
       consolidation: { threshold: 4, keepRecentRatio: 0 },
     })
@@ -172,7 +172,7 @@ describe('POST …/consolidate', () => {
     expect(session.usage).toMatchObject({ by_agent: { summary: { input_tokens: 120 } } })
   })
 
-  it('needs a key that may write', async () => {
+  it('needs a key with the scope write', async () => {
     await open([])
     expect((await consolidate(await harness.key({ scopes: ['read'] }))).status).toBe(403)
   })

@@ -16,7 +16,7 @@ interface Run {
 let harness: HttpHarness
 afterEach(() => harness.close())
 
-test('accepts a result by the message id of waiting[], or by the call id if it is unique', async () => {
+test('tool-results accepts the message id of waiting[], or the call id if it is unique', async () => {
   const pay = makeTool('pay', async () => ({ text: 'paid' }), { needsApproval: true })
   const round = {
     calls: [

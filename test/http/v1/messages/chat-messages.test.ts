@@ -72,7 +72,7 @@ const withLinks = ({ message: { id }, sent }: Replayed): RequestMessage[] =>
   })
 
 describe('a log as Chat Completions messages', () => {
-  test('is in pages of any size what the whole log is in one request', async () => {
+  test('is equal in pages of any size and in one request', async () => {
     await fc.assert(
       fc.asyncProperty(settledLog, fc.integer({ min: 1, max: 9 }), async (log, limit) => {
         const replayed = replayEach(log, { currentRun: log.at(-1)?.runId ?? '', replay: 'full' })
@@ -82,7 +82,7 @@ describe('a log as Chat Completions messages', () => {
     )
   })
 
-  test('is read only up to the end of a page, at any length', async () => {
+  test('is read only up to the end of a page, whatever its length', async () => {
     const writer = writeLog()
     for (let run = 0; run < 1_000; run++)
       writer.run(`run-${run}`).user('hi').assistant(callTo('shell', '{}')).result(0, 'ok').assistant('done')
@@ -93,7 +93,7 @@ describe('a log as Chat Completions messages', () => {
     expect(count()).toBeLessThan(100)
   })
 
-  test('has no page for the cursor of another list', async () => {
+  test('rejects the cursor of another list', async () => {
     const { log } = writeLog().run('run-0').user('hi').assistant(callTo('shell', '{}')).result(0, 'ok')
     const { dependencies } = reading(log)
     expect(() => readChatCursor(log[0]?.id)).toThrow('not a cursor of this list')

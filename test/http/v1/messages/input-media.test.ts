@@ -49,7 +49,7 @@ describe('images and files', () => {
     expect(response.headers.get('content-security-policy')).toBe("sandbox; default-src 'none'")
   })
 
-  test('of an input that is refused, or was accepted before, leave nothing in the store', async () => {
+  test('of an input that is rejected, or was accepted before, are not stored', async () => {
     const objects: string[] = []
     await open({
       settings: { caps: { keys: {}, tenants: { tokensPerDay: 1 } } },
@@ -83,7 +83,7 @@ test.each([
   ['of a type that is none', PNG, 'image/foo'],
   ['of a type that is none, and rare', BMP, 'image/foo'],
 ])(
-  'an image that is %s is refused with its path, at any position, and nothing is stored',
+  'an image that is %s is rejected with its path, at any position, and nothing is stored',
   async (_what, data, type = 'image/png') => {
     await open({ script: [{ calls: [{ id: 'c1', name: 'ask' }] }, { text: 'done' }] })
     const content = [{ type: 'text', text: 'x' } as const, { type: 'image', media_type: type, data }]
@@ -110,11 +110,14 @@ test.each([
   },
 )
 
-test.each(['image/bmp', 'image/x-ms-bmp', 'IMAGE/X-BMP'])('an image may have any of its names: %s', async (type) => {
-  await open({ script: [{ text: 'done' }] })
-  const content = [{ type: 'image', media_type: type, data: BMP }]
-  await expectJson(harness, 200, 'POST', '/v1/sessions/s/messages', { content })
-})
+test.each(['image/bmp', 'image/x-ms-bmp', 'IMAGE/X-BMP'])(
+  "each name of an image's media type is accepted: %s",
+  async (type) => {
+    await open({ script: [{ text: 'done' }] })
+    const content = [{ type: 'image', media_type: type, data: BMP }]
+    await expectJson(harness, 200, 'POST', '/v1/sessions/s/messages', { content })
+  },
+)
 
 test('an input is refused if its agent must call an unknown tool', async () => {
   await open({ policies: { requireTool: { name: 'look' } }, script: [{ calls: [{ id: 'c1', name: 'look' }] }] })

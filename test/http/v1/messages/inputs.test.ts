@@ -84,7 +84,7 @@ describe('an input', () => {
     })
   })
 
-  test('a later input gets its own messages only', async () => {
+  test('that follows gets only its own messages', async () => {
     await open({ script: [{ text: 'one' }, { text: 'two' }] })
     await expectJson(harness, 200, 'POST', '/v1/sessions/s/messages', { content: 'first' })
     const run = await expectJson(harness, 200, 'POST', '/v1/sessions/s/messages', { content: 'second' })
@@ -102,7 +102,7 @@ describe('an input', () => {
     await expect.poll(async () => (await expectJson(harness, 200, 'GET', address))['status']).toBe('completed')
   })
 
-  test('that takes longer than Prefer: wait responds with 202 with the run as it is', async () => {
+  test('that takes longer than Prefer: wait gets 202 with the current state of the run', async () => {
     const held = heldTurn()
     await open({ script: [held.turn] })
     const response = await harness.send('POST', '/v1/sessions/s/messages', { content: 'hi' }, { prefer: 'wait=0' })
@@ -133,7 +133,7 @@ describe('an input', () => {
     expect(messages.at(-1)?.parts.at(-1)).toMatchObject({ type: 'error' })
   })
 
-  test('is refused with 409 while a run is active, when it says so', async () => {
+  test('gets 409 during a run if it requests rejection', async () => {
     const held = heldTurn()
     await open({ script: [held.turn] })
     await expectJson(harness, 202, 'POST', '/v1/sessions/s/messages', { content: 'hi' }, { prefer: 'wait=0' })
@@ -145,7 +145,7 @@ describe('an input', () => {
     held.letGo()
   })
 
-  test('with two tools of one name is refused', async () => {
+  test('with two tools of one name is rejected', async () => {
     await open()
     const tools = Array(2).fill({ name: 'a', description: '', parameters: {} })
     expect(await expectJson(harness, 400, 'POST', '/v1/sessions/s/messages', { content: 'hi', tools })).toMatchObject({
@@ -164,7 +164,7 @@ describe('an input', () => {
     })
   })
 
-  test('with an empty or invalid body that claims to be JSON gets an error that says so', async () => {
+  test('with an empty or invalid body that claims to be JSON gets an error with the reason', async () => {
     await open()
     const path = '/v1/sessions/s/messages'
     expect(await expectJson(harness, 400, 'POST', path, '')).toMatchObject({ errors: [{ path: 'body.content' }] })
@@ -173,7 +173,7 @@ describe('an input', () => {
     expect(await expectJson(harness, 201, 'POST', '/v1/sessions', '')).toHaveProperty('id')
   })
 
-  test('with mistakes gets plain errors, the first one also in the detail', async () => {
+  test('with mistakes gets readable errors, the first one also in the detail', async () => {
     await open()
     const send = (body: unknown) => expectJson(harness, 400, 'POST', '/v1/sessions/s/messages', body)
     const missing = await send({ content: [{ type: 'text' }] })
@@ -185,7 +185,7 @@ describe('an input', () => {
     expect(twice['errors']).toEqual([{ path: 'query.limit', message: 'can be given once only' }])
   })
 
-  test('to a session that does not exist responds with 404, and nothing is made', async () => {
+  test('to an unknown session gets 404, and nothing is created', async () => {
     await open()
     await expectJson(harness, 404, 'POST', '/v1/sessions/nothing/messages', { content: 'hi' })
     await expectJson(harness, 404, 'GET', '/v1/sessions/nothing')
@@ -248,7 +248,7 @@ describe('an input', () => {
       },
       'body.tools',
     ],
-  ])('with %s is refused with the path of what is wrong, and nothing is stored', async (_name, body, path) => {
+  ])('with %s is rejected with the path of the mistake, and nothing is stored', async (_name, body, path) => {
     await open()
     const problem = await expectJson(harness, 400, 'POST', '/v1/sessions/s/messages', body)
     expect(problem['errors']).toMatchObject([{ path }])
@@ -257,7 +257,7 @@ describe('an input', () => {
 })
 
 describe('an Idempotency-Key', () => {
-  test('with the same body gives the same run, which runs once', async () => {
+  test('with an equal body returns one run, which runs once', async () => {
     await open({ script: [{ text: 'one' }, { text: 'two' }] })
     const headers = { 'idempotency-key': 'k 1' }
     const first = await expectJson(harness, 200, 'POST', '/v1/sessions/s/messages', { content: 'hi' }, headers)
@@ -277,7 +277,7 @@ describe('an Idempotency-Key', () => {
     ['no characters', ''],
     ['256 characters', 'x'.repeat(256)],
     ['a character beyond ASCII', 'é'],
-  ])('of %s is refused', async (_name, key) => {
+  ])('of %s is rejected', async (_name, key) => {
     await open()
     const response = await harness.send(
       'POST',

@@ -62,13 +62,13 @@ describe('reading the log', () => {
     expect(await readAll(`limit=4&order=${order}`)).toHaveLength(8)
   })
 
-  test('gives what lies between two ids', async () => {
+  test('returns the messages between two ids', async () => {
     const all = await fill()
     expect((await read(`after=${all[1]?.id}&before=${all[4]?.id}`)).data).toEqual(all.slice(2, 4))
     expect((await read(`before=${all[4]?.id}&order=desc&limit=1`)).data).toEqual([all[3]])
   })
 
-  test.each(['asc', 'desc'])('gives what lies between two ids in pages, too, %s', async (order) => {
+  test.each(['asc', 'desc'])('returns the messages between two ids in pages, too, %s', async (order) => {
     const all = await fill()
     const found: unknown[] = []
     for (let after: string | null = all[1]?.id ?? ''; after !== null;) {
@@ -87,7 +87,7 @@ describe('reading the log', () => {
     expect((await read('agent=other')).data).toEqual([])
   })
 
-  test('as Chat Completions messages gives what the model was sent, and the last completion', async () => {
+  test("as Chat Completions messages returns the model's request and the last completion", async () => {
     await fill()
     const page = await read('format=openai')
     expect(page.data).toMatchObject([
@@ -104,7 +104,7 @@ describe('reading the log', () => {
     expect(await readAll('format=openai&limit=2')).toEqual(page.data)
   })
 
-  test("as Chat Completions messages opens with the session's own instructions", async () => {
+  test("as Chat Completions messages starts with the session's own instructions", async () => {
     await fill()
     await expectJson(harness, 200, 'PATCH', '/v1/sessions/s', { instructions: 'Be kind.' })
     expect((await read('format=openai&limit=1')).data).toEqual([{ role: 'system', content: 'Be kind.' }])
@@ -114,7 +114,7 @@ describe('reading the log', () => {
     ['empty', ''],
     ['blank', ' \n'],
   ])(
-    'as Chat Completions messages opens with the first message where the instructions are %s',
+    'as Chat Completions messages starts with the first message if the instructions are %s',
     async (_, instructions) => {
       await fill()
       await expectJson(harness, 200, 'PATCH', '/v1/sessions/s', { instructions })
@@ -171,13 +171,13 @@ describe('reading the log', () => {
     ['around=01JD2Q8N4T6W8Y0A2C4E6G8J0K&order=desc', 'around'],
     ['around=01JD2Q8N4T6W8Y0A2C4E6G8J0K&roles=user', 'around'],
     ['around=01JD2Q8N4T6W8Y0A2C4E6G8J0K&after=01JD2Q8N4T6W8Y0A2C4E6G8J0K', 'around'],
-  ])('%s is no place in the log: it is refused with the path', async (query, field) => {
+  ])('rejects the position %s with its path', async (query, field) => {
     await open()
     const problem = await expectJson(harness, 422, 'GET', `/v1/sessions/s/messages?${query}`)
     expect(problem['errors']).toMatchObject([{ path: `query.${field}` }])
   })
 
-  test('a place of another list is refused with the path, never answered with an empty page', async () => {
+  test('rejects a position of another list with the path, instead of an empty page', async () => {
     const [first] = await fill()
     await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 'other' })
     const [id, run] = [first?.id, first?.['run_id']]
@@ -209,7 +209,7 @@ describe('reading the log', () => {
       [7, 4, 4, 8],
       [6, 5, 3, 8],
       [3, 100, 0, 8],
-    ])('message %i with limit %i: entries %i to %i, and places to go on', async (place, limit, first, end) => {
+    ])('message %i with limit %i: entries %i to %i, and positions to continue', async (place, limit, first, end) => {
       const all = await fill()
       const page = await read(`around=${all[place]?.id}&limit=${limit}`)
       expect(page.data).toEqual(all.slice(first, end))
@@ -220,7 +220,7 @@ describe('reading the log', () => {
       expect(page.has_more).toBe(end < 8)
     })
 
-    test('both sides go on to all of the log, each message once, oldest first', async () => {
+    test('both directions lead to all of the log, each message once, oldest first', async () => {
       const all = await fill()
       const middle = await read(`around=${all[4]?.id}&limit=2`)
       let shown = ids(middle)
@@ -238,7 +238,7 @@ describe('reading the log', () => {
     })
   })
 
-  test('as Chat Completions messages after a message id is refused: its pages have cursors of their own', async () => {
+  test('as Chat Completions messages after a message id is rejected, because its pages have their own cursors', async () => {
     await open()
     await expectJson(harness, 422, 'GET', '/v1/sessions/s/messages?format=openai&after=01JD2Q8N4T6W8Y0A2C4E6G8J0K')
   })

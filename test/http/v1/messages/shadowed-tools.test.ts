@@ -103,7 +103,7 @@ describe.each([
       ({ role }) => role === 'tool',
     )
 
-  test('with a warning, and its row says so: in events, lists, search, exports and copies', async () => {
+  test('with a warning, and its row has the origin: in events, lists, search, exports and copies', async () => {
     await open('all')
     const response = await send()
     expect(response.status).toBe(200)
@@ -134,7 +134,7 @@ describe.each([
     expect(await toolRows('fork')).toMatchObject([{ tool_name: 'lookup', origin: 'client' }])
   })
 
-  test('alone: rows of its other tools and of the agent have no origin', async () => {
+  test('only for its own calls: rows of its other tools and of the agent have no origin', async () => {
     await open('all', [
       {
         calls: [

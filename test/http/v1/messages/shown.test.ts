@@ -45,7 +45,7 @@ describe('a tool message shows the arguments of its call as the model sent them'
   ]
   const expected = [RAW, '{"', '{"other": true}']
 
-  test('in the response, in lists of any page size, and in lists of tools alone', async () => {
+  test('in the response, in lists of any page size, and in lists of only tools', async () => {
     await open({ script: twoRounds, tools: [echo] })
     const run = await post<{ messages: Shown[] }>('go')
     const argumentsOf = (messages: readonly Shown[]) =>
@@ -64,7 +64,7 @@ describe('a tool message shows the arguments of its call as the model sent them'
     }
   })
 
-  test('in events, also of a call that waits', async () => {
+  test('in events, also of a waiting call', async () => {
     await open({ script: [{ calls: [{ id: 'c', name: 'ask', arguments: RAW }] }] })
     const tools = [{ name: 'ask', description: '', parameters: {} }]
     const { id } = await post<{ id: string }>('go', { tools })
@@ -76,7 +76,7 @@ describe('a tool message shows the arguments of its call as the model sent them'
 })
 
 describe('the user of a session', () => {
-  test('writes its inputs where they name none', async () => {
+  test('is the user of inputs that name none', async () => {
     await open({ script: [{ text: '1' }, { text: '2' }, { text: '3' }] })
     expect(await expectJson(harness, 200, 'GET', '/v1/sessions/s')).toMatchObject({ user: 'ann' })
     const userOf = async (more: object) => (await post<{ messages: Shown[] }>('hi', more)).messages[0]?.user
@@ -113,7 +113,7 @@ describe('the input of a run that has not started', () => {
     expect(await read(queued)).not.toHaveProperty('input')
   })
 
-  test('is shown by every response and event that has the run', async () => {
+  test('is shown by every response and event that contains the run', async () => {
     const held = heldTurn()
     await open({ script: [held.turn, { text: 'done' }] })
     await post('go', {}, { prefer: 'respond-async' })
@@ -148,7 +148,7 @@ describe('the input of a run that has not started', () => {
     held.letGo()
   })
 
-  test('is shown whole where it is long, also to a client that has left much else unread', async () => {
+  test('is shown completely even if it is long, also to a client with much unread data', async () => {
     const held = heldTurn()
     await open({ script: [held.turn] })
     await post('go', {}, { prefer: 'respond-async' })
@@ -165,7 +165,7 @@ describe('the input of a run that has not started', () => {
     held.letGo()
   })
 
-  test('names its images without an address, which they have as a message', async () => {
+  test('names its images without an address, which they get when the input becomes a message', async () => {
     const held = heldTurn()
     await open({ script: [held.turn] })
     await post('go', {}, { prefer: 'respond-async' })
@@ -179,7 +179,7 @@ describe('the input of a run that has not started', () => {
     held.letGo()
   })
 
-  test('counts in the bytes of a list', async () => {
+  test('counts towards the byte limit of a list', async () => {
     const held = heldTurn()
     await open({ script: [held.turn] })
     await post('go', {}, { prefer: 'respond-async' })

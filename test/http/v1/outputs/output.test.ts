@@ -53,7 +53,7 @@ const get = (url: string, headers: Record<string, string> = {}, method = 'GET'):
 
 describe('a file of a tool', () => {
   test.each([['text/plain\r\nx-evil: 1'], ['звук/wav'], [`audio/${'x'.repeat(5_000)}`]])(
-    'whose media type is %.30j is stored as bytes of an unknown type, and can be downloaded',
+    'with the media type %.30j is stored as bytes of an unknown type, and can be downloaded',
     async (mediaType) => {
       const data = Buffer.from('hello')
       const listen = makeTool('listen', async () => ({ text: 'heard', media: [{ type: 'file', mediaType, data }] }))
@@ -81,7 +81,7 @@ describe('a file of a tool', () => {
 })
 
 describe('an output', () => {
-  test('is sent once to who has it, and its range only of what is still the same', async () => {
+  test('gets 304 if it is unchanged, and a range only if its tag still matches', async () => {
     const etag = `"${messages.find((message) => message.tool_name === 'large')?.output?.sha256}"`
     const same = await get(urlOf('large'), { 'if-none-match': `"other", W/${etag}` })
     expect([same.status, same.headers.get('etag'), await same.text()]).toEqual([304, etag, ''])
@@ -91,7 +91,7 @@ describe('an output', () => {
     expect([part.status, part.headers.get('etag')]).toEqual([206, etag])
   })
 
-  test('that is offloaded comes whole, as an attachment that no browser executes', async () => {
+  test('that is offloaded is sent completely, as an attachment that no browser executes', async () => {
     const large = messages.find((message) => message.tool_name === 'large')
     expect(large?.output).toMatchObject({ offloaded: true, bytes: LARGE_BYTES.length })
     expect(large?.parts[0]?.text.length).toBeLessThan(700)
@@ -108,13 +108,13 @@ describe('an output', () => {
     })
   })
 
-  test('that is small comes from its row', async () => {
+  test('that is small is read from its row', async () => {
     const response = await get(urlOf('small'))
     expect(await response.text()).toBe('hällo')
     expect(response.headers.get('content-length')).toBe('6')
   })
 
-  test.each(['large', 'small'])('that is %s comes in the range asked for', async (tool) => {
+  test.each(['large', 'small'])('that is %s is returned in the requested range', async (tool) => {
     const whole = tool === 'large' ? LARGE_BYTES : Buffer.from('hällo')
     for (const [range, start, end] of [
       ['bytes=0-0', 0, 0],
@@ -130,7 +130,7 @@ describe('an output', () => {
     }
   })
 
-  test('comes in large pieces to the first few who read it, and in small ones to all others', async () => {
+  test('is sent in large chunks to its first few readers, and in small chunks to all others', async () => {
     const begin = async () => {
       const pieces = (await get(urlOf('large'))).body?.getReader() as ReadableStreamDefaultReader<Uint8Array>
       const { value } = await pieces.read()
@@ -146,7 +146,7 @@ describe('an output', () => {
     for (const { leave } of [...first, other, next]) await leave()
   })
 
-  test('has no range beyond its end', async () => {
+  test('refuses a range beyond its end', async () => {
     const response = await get(urlOf('small'), { range: 'bytes=6-' })
     expect(response.status).toBe(416)
     expect(response.headers.get('content-range')).toBe('bytes */6')
@@ -154,7 +154,7 @@ describe('an output', () => {
   })
 
   test.each(['bytes=a-b', 'bytes=0-1,3-4', 'lines=0-1', 'bytes=3-1', 'bytes=-', ''])(
-    'comes whole when the range is %j',
+    'is sent completely if the range is %j',
     async (range) => {
       const response = await get(urlOf('small'), { range })
       expect(response.status).toBe(200)
@@ -162,7 +162,7 @@ describe('an output', () => {
     },
   )
 
-  test('responds to HEAD with its length and nothing else', async () => {
+  test('responds to HEAD with only its length', async () => {
     const response = await get(urlOf('large'), {}, 'HEAD')
     expect(response.status).toBe(200)
     expect(response.headers.get('content-length')).toBe(String(LARGE_BYTES.length))

@@ -23,22 +23,25 @@ const doubling = (count: number): object => ({
   ),
 })
 
-test('parameters whose references double 30 times are refused with the place, at once', async () => {
+test('parameters whose references double 30 times are rejected at once, with the path', async () => {
   const body = { content: 'x', tools: [{ name: 'a', description: '', parameters: doubling(30) }] }
   const problem = await expectJson(harness, 400, 'POST', '/v1/sessions/s/messages', body)
   expect(problem['errors']).toMatchObject([{ path: 'body.tools[0].parameters.$defs.d23' }])
   expect(await expectJson(harness, 200, 'GET', '/v1/sessions/s/messages')).toMatchObject({ data: [] })
 })
 
-test.each([...builtInTools().keys()])('a client tool cannot be called %s, as a built-in one is', async (name) => {
-  const tools = [
-    { name: 'mine', description: '', parameters: {} },
-    { name, description: '', parameters: {} },
-  ]
-  const problem = await expectJson(harness, 400, 'POST', '/v1/sessions/s/messages', { content: 'x', tools })
-  expect(problem['errors']).toMatchObject([{ path: 'body.tools[1].name' }])
-  expect(await expectJson(harness, 200, 'GET', '/v1/sessions/s/runs')).toMatchObject({ data: [] })
-})
+test.each([...builtInTools().keys()])(
+  'a client tool with the name of the built-in tool %s is rejected',
+  async (name) => {
+    const tools = [
+      { name: 'mine', description: '', parameters: {} },
+      { name, description: '', parameters: {} },
+    ]
+    const problem = await expectJson(harness, 400, 'POST', '/v1/sessions/s/messages', { content: 'x', tools })
+    expect(problem['errors']).toMatchObject([{ path: 'body.tools[1].name' }])
+    expect(await expectJson(harness, 200, 'GET', '/v1/sessions/s/runs')).toMatchObject({ data: [] })
+  },
+)
 
 describe('a strict client tool', () => {
   const parameters = {
@@ -62,7 +65,7 @@ describe('a strict client tool', () => {
     return expectJson(harness, 200, 'POST', '/v1/sessions/s/messages', { content: 'x', tools: [asked] })
   }
 
-  test('is asked for calls that fit alone; the others get an error that says what does not', async () => {
+  test('is called only with valid arguments; invalid ones get an error with the reason', async () => {
     const run = await finished(call('a', '{"city": "aa"}'), call('b', '{"city": 1}'), call('c', '{"city'))
     expect(run).toMatchObject({ status: 'paused', waiting: [{ tool_call_id: 'a' }] })
     expect(await rows()).toMatchObject([

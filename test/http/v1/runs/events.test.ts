@@ -57,7 +57,7 @@ describe('a streamed input', () => {
     })
   })
 
-  test('show the run from its start to its end', () => {
+  test('shows the run from its start to its end', () => {
     const stored = frames.filter(({ id }) => id !== undefined).map(({ event }) => event)
     expect(stored).toEqual([
       'run.started',
@@ -73,7 +73,7 @@ describe('a streamed input', () => {
     ])
   })
 
-  test('says in every event whose it is, in the described shape', () => {
+  test("contains the run's id in every event, in the documented format", () => {
     const schema = harness.document.components.schemas['RunEvent'] ?? {}
     for (const { event, data } of frames) {
       expect(data).toMatchObject({ type: event, session_id: 's', run_id: frames[0]?.data['run_id'] })
@@ -81,7 +81,7 @@ describe('a streamed input', () => {
     }
   })
 
-  test('gives ids to what is stored, and none to deltas', () => {
+  test('has ids for stored events, and none for deltas', () => {
     for (const { id, event } of frames)
       expect(id).toEqual(
         event.endsWith('.delta') || event.startsWith('round.')
@@ -92,7 +92,7 @@ describe('a streamed input', () => {
     expect(new Set(ids).size).toBe(ids.length)
   })
 
-  test('can be read again once it is over', async () => {
+  test('can be read again after its end', async () => {
     const again = await follow(`/v1/sessions/s/runs/${String(frames[0]?.data['run_id'])}/events`)
     const stored = frames.filter(({ id }) => id !== undefined)
     expect(again.filter(({ id }) => id !== undefined).map(({ id, event }) => [id, event])).toEqual(
@@ -109,7 +109,7 @@ describe('a streamed input', () => {
     expect(rest.flatMap(({ id }) => id ?? [])).toEqual(stored.slice(-2).map(({ id }) => id))
   })
 
-  test('is resumed after each of its events with all others, once and in order', async () => {
+  test('is resumed after each of its events with all later events, once and in order', async () => {
     const path = `/v1/sessions/s/runs/${String(frames[0]?.data['run_id'])}/events`
     const ids = frames.flatMap(({ id }) => id ?? [])
     expect(ids.length).toBeGreaterThan(5)
@@ -131,7 +131,7 @@ describe('a streamed input', () => {
 })
 
 describe('a stream', () => {
-  test('of a run that waits ends with run.paused and the calls that wait', async () => {
+  test('of a waiting run ends with run.paused and the waiting calls', async () => {
     await open({ script: [{ calls: [{ id: 'c1', name: 'ask', arguments: '{"a": 1}' }] }] })
     const response = await harness.send(
       'POST',
@@ -145,7 +145,7 @@ describe('a stream', () => {
     })
   })
 
-  test('resumes from a warning or an event of the context, whose ids have a number', async () => {
+  test('resumes from a warning or an event of the context, whose ids contain a number', async () => {
     const consolidation = { threshold: 3, keepRecentRatio: 0.5 }
     await open({ script: [{ text: 'one' }, { text: 'two' }], policies: { consolidation } })
     for (const content of ['hi', 'ho']) await expectJson(harness, 200, 'POST', '/v1/sessions/s/messages', { content })
@@ -159,7 +159,7 @@ describe('a stream', () => {
     expect(rest.at(-1)?.event).toBe('run.completed')
   })
 
-  test('that starts in the middle of a round has that round from its start, and nothing earlier', async () => {
+  test('that starts in the middle of a round contains that round from its start, and no earlier round', async () => {
     const held = heldTurn()
     await open({ script: [{ text: 'Let me see.', calls: [{ id: 'c1', name: 'echo' }] }, held.turn], tools: [echo] })
     const headers = { prefer: 'wait=0' }
@@ -210,7 +210,7 @@ describe('a stream', () => {
       .toMatchObject({ status: 'completed' })
   })
 
-  test('ends when the server is about to stop, so that its reader comes back', async () => {
+  test('ends when the server shuts down, so that its reader reconnects', async () => {
     const held = heldTurn()
     await open({ script: [held.turn] })
     const response = await harness.send(
@@ -263,7 +263,7 @@ describe('the heartbeat', () => {
     expect(closed).toHaveBeenCalled()
   })
 
-  test('and all else ends without a terminal event when the events break off', async () => {
+  test('ends with the stream, without a terminal event, when the events are interrupted', async () => {
     await open()
     const { signal } = new AbortController()
     const { clock, logger } = harness.ports

@@ -6,7 +6,7 @@ import type { HttpHarness } from '../../harness.ts'
 let harness: HttpHarness
 afterEach(() => harness.close())
 
-test('a waiting call takes its result under the id of a run that was merged', async () => {
+test('a waiting call accepts its result under the id of a merged run', async () => {
   const { promise, resolve } = Promise.withResolvers<void>()
   const slow = makeTool('slow', async () => promise.then(() => ({ text: 'ok' })))
   const script = [{ calls: [{ id: 'c1', name: 'slow' }] }, { calls: [{ id: 'c2', name: 'mine' }] }, { text: 'done' }]

@@ -9,6 +9,6 @@ test.each([
   ['wait=soon', false, 60_000, undefined],
   ['respond-async', true, 0, 'respond-async'],
   ['Respond-Async ;x, wait=3', true, 3_000, 'respond-async, wait=3'],
-])('the preference %s is read as RFC 7240 writes it', (header, respondAsync, waitMs, applied) => {
+])('the preference %s is read according to RFC 7240', (header, respondAsync, waitMs, applied) => {
   expect(readPreferences(header)).toEqual({ respondAsync, waitMs, applied })
 })

@@ -64,7 +64,7 @@ describe('a run with client tools', () => {
     ])
   })
 
-  test('takes the same result twice, but no different one, and none for a call that is closed', async () => {
+  test('accepts a result twice, but rejects a different result, and results for closed calls', async () => {
     await open({ script: [twoCalls, { text: 'ok' }] })
     const run = await send({ content: 'go', tools })
     await expectResults(run, [{ tool_call_id: 'c1', output: 'Sunny' }])
@@ -78,7 +78,7 @@ describe('a run with client tools', () => {
     await expectResults(run, [{ tool_call_id: 'c2', output: 'Midnight' }], 409)
   })
 
-  test('accepts none for a call executed here, even if another round waits for its id', async () => {
+  test('accepts no result for a call executed here, even if another round waits for its id', async () => {
     const here = { name: 'here', id: 'c1' }
     await open({
       script: [
@@ -103,7 +103,7 @@ describe('a run with client tools', () => {
     await expectResults(run, [{ tool_call_id: 'c1', output: 'Rain' }], 409)
   })
 
-  test('keeps any JSON value as its text, with the numbers as they were written', async () => {
+  test('stores any JSON value as text, with its number spellings', async () => {
     await open({ script: [{ calls: [{ id: 'c1', name: 'time' }] }, { text: 'ok' }] })
     const run = await send({ content: 'go', tools })
     const body = '{"results":[{"tool_call_id":"c1","output":{"id":12345678901234567890,"rate":1.50,"none":null}}]}'
@@ -112,7 +112,7 @@ describe('a run with client tools', () => {
     expect(log['data']).toMatchObject([{ parts: [{ text: '{"id":12345678901234567890,"rate":1.50,"none":null}' }] }])
   })
 
-  test('takes a list of parts as parts, and any other list as JSON', async () => {
+  test('accepts a list of parts as parts, and any other list as JSON', async () => {
     await open({ script: [twoCalls, { text: 'ok' }] })
     const run = await send({ content: 'go', tools })
     await expectResults(run, [
@@ -137,7 +137,7 @@ describe('a run with client tools', () => {
     ])
   })
 
-  test('takes results and is followed in one request', async () => {
+  test('accepts results and is followed in one request', async () => {
     await open({ script: [{ calls: [{ id: 'c1', name: 'time' }] }, { text: 'Noon.' }] })
     const run = await send({ content: 'go', tools })
     const response = await harness.send(
@@ -177,7 +177,7 @@ describe('a run with client tools', () => {
       { results: [{ tool_call_id: 'c1', output: [{ type: 'image', media_type: 'image/png', data: '#' }] }] },
       'body.results[0].output[0].data',
     ],
-  ])('refuses %s with the path of what is wrong', async (_name, body, path) => {
+  ])('rejects %s with the path of the mistake', async (_name, body, path) => {
     await open({ script: [{ calls: [{ id: 'c1', name: 'time' }] }] })
     const run = await send({ content: 'go', tools })
     const problem = await expectJson(harness, 400, 'POST', `/v1/sessions/s/runs/${run.id}/tool-results`, body)
@@ -213,12 +213,12 @@ describe('runs', () => {
     expect((await expectJson(harness, 200, 'GET', '/v1/sessions/s/runs?status=failed'))['data']).toEqual([])
   })
 
-  test.each(['limit=0', 'limit=101', 'status=merged', 'unknown=1'])('with %s are refused', async (query) => {
+  test.each(['limit=0', 'limit=101', 'status=merged', 'unknown=1'])('with %s are rejected', async (query) => {
     await open()
     await expectJson(harness, 400, 'GET', `/v1/sessions/s/runs?${query}`)
   })
 
-  test('that do not exist get 404 everywhere', async () => {
+  test('get 404 on every path if they do not exist', async () => {
     await open()
     const path = `/v1/sessions/s/runs/${UNKNOWN}`
     await expectJson(harness, 404, 'GET', path)
@@ -228,7 +228,7 @@ describe('runs', () => {
     await expectJson(harness, 404, 'GET', '/v1/sessions/s/runs/nothing')
   })
 
-  test('steered into another find their input among the messages of that one', async () => {
+  test("merged into another run contain their input in the other run's messages", async () => {
     const { promise, resolve } = Promise.withResolvers<void>()
     const slow = makeTool('slow', async () => promise.then(() => ({ text: 'ok' })))
     await open({ script: [{ calls: [{ id: 'c1', name: 'slow' }] }, { text: 'both' }], tools: [slow] })
@@ -244,7 +244,7 @@ describe('runs', () => {
     expect(data.map(({ parts }) => parts)).toEqual([[{ type: 'text', text: 'one' }], [{ type: 'text', text: 'two' }]])
   })
 
-  test('steered into another report that one under their own id', async () => {
+  test('merged into another run report its status under their own id', async () => {
     const held = heldTurn()
     const echo = makeTool('echo', async () => ({ text: 'ok' }))
     await open({ script: [held.turn, { text: 'both' }], tools: [echo] })
@@ -257,7 +257,7 @@ describe('runs', () => {
     expect(second.id).not.toBe(first.id)
   })
 
-  test('are cancelled while they work, keeping what had streamed', async () => {
+  test('are cancelled during their work, and keep the streamed text', async () => {
     const held = heldTurn()
     await open({ script: [held.turn] })
     const run = await send({ content: 'go' }, { prefer: 'wait=0' }, 202)
@@ -273,7 +273,7 @@ describe('runs', () => {
 })
 
 describe('continuing', () => {
-  test('after a failure makes a new attempt', async () => {
+  test('starts a new attempt after a failure', async () => {
     await open({
       script: [
         async function* () {
@@ -290,7 +290,7 @@ describe('continuing', () => {
     expect(run).toMatchObject({ status: 'completed', messages: [{ role: 'assistant', parts: [{ text: 'back' }] }] })
   })
 
-  test('with nothing to continue is refused', async () => {
+  test('is refused if there is no failed run', async () => {
     await open()
     await expectJson(harness, 409, 'POST', '/v1/sessions/s/continue')
     await send({ content: 'go' })

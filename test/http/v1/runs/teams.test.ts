@@ -62,7 +62,7 @@ const list = async (query = ''): Promise<readonly Entry[]> =>
 const kinds = (entries: readonly Entry[]): string[] => entries.map(({ role, agent }) => `${role} of ${agent}`)
 
 describe('a team', () => {
-  test('works in one run, whose log, usage and search say who did what', async () => {
+  test('works in one run, and its log, usage and search name the member for each message', async () => {
     const run = await say('delegate what time is it to clock')
     expect(run).toMatchObject({ status: 'completed', rounds: 2, waiting: [] })
     expect(kinds(run.messages ?? [])).toEqual([
@@ -121,7 +121,7 @@ describe('a team', () => {
     expect((await list('agent=hand')).map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant'])
   })
 
-  test("emits its events with the member's name, and none of a run of its own", async () => {
+  test("emits its members' events with the member's name, in the same run", async () => {
     const response = await harness.send(
       'POST',
       '/v1/sessions/s/messages',
@@ -164,12 +164,12 @@ describe('a team', () => {
     ['parent_tool_call_id=', 'query.parent_tool_call_id'],
     [`parent_tool_call_id=${'x'.repeat(1_001)}`, 'query.parent_tool_call_id'],
     ['agent=', 'query.agent'],
-  ])('refuses %s', async (query, path) => {
+  ])('rejects %s', async (query, path) => {
     const problem = await expectJson(harness, 400, 'GET', `/v1/sessions/s/messages?${query}`)
     expect(problem['errors']).toMatchObject([{ path }])
   })
 
-  test('takes no tool of a caller that has the name of its own', async () => {
+  test('rejects a client tool with the name of its own tool', async () => {
     const tools = [{ name: 'delegate_task_to_member', description: '', parameters: {} }]
     const problem = await expectJson(harness, 400, 'POST', '/v1/sessions/s/messages', { content: 'x', tools })
     expect(problem['errors']).toMatchObject([{ path: 'body.tools[0].name' }])

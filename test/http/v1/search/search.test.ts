@@ -32,7 +32,7 @@ async function fill(): Promise<void> {
 const search = (query: string): Promise<Page> => expectJson<Page>(harness, 200, 'GET', `/v1/search?${query}`)
 
 describe('a search', () => {
-  test('finds a tool call with what stood around it', async () => {
+  test('finds a tool call with its neighbouring messages', async () => {
     await fill()
     const { data } = await search('q=git+status&session=mine&role=tool_call')
     expect(data).toMatchObject([
@@ -54,7 +54,7 @@ describe('a search', () => {
     expect(data[0]?.['snippet']).toContain('«git')
   })
 
-  test('gives many hits page by page, however much of their order its cursors carry', async () => {
+  test('returns many hits page by page, whatever the length of its cursors', async () => {
     const turns = Array.from({ length: 3 }, () => ({
       calls: Array.from({ length: 60 }, (_, call) => ({ id: `c${call}`, name: 'shell' })),
     }))
@@ -92,7 +92,7 @@ describe('a search', () => {
     expect(await count('q=tree&until=2001-01-01')).toBe(0)
   })
 
-  test('comes in pages, each hit once', async () => {
+  test('returns pages that contain each hit once', async () => {
     await fill()
     const seen: unknown[] = []
     let after = ''
@@ -107,7 +107,7 @@ describe('a search', () => {
   })
 
   test.each(['"unclosed', 'a AND (b', '*', '\u0000', '😀', '%', 'x'.repeat(1_000), "'; DROP TABLE", 'NEAR/2', ''])(
-    'for any text is valid: nothing in it is syntax',
+    'for any text is valid: no character is syntax',
     async (text) => {
       await fill()
       expect((await search(`q=${encodeURIComponent(text)}`)).data).toBeInstanceOf(Array)
@@ -129,12 +129,12 @@ describe('a search', () => {
     'q=x&limit=51',
     'q=x&q=y',
     'q=x&unknown=1',
-  ])('with %s is refused', async (query) => {
+  ])('with %s is rejected', async (query) => {
     harness = await openHttpHarness()
     expect(await expectJson(harness, 400, 'GET', `/v1/search?${query}`)).toHaveProperty('detail')
   })
 
-  test('after a cursor that was never given out is refused', async () => {
+  test('with an invalid cursor is rejected', async () => {
     harness = await openHttpHarness()
     for (const after of ['rubbish', '*'])
       expect(await expectJson(harness, 422, 'GET', `/v1/search?q=x&after=${after}`)).toMatchObject({
@@ -142,7 +142,7 @@ describe('a search', () => {
       })
   })
 
-  test('that is down says so, and is never an empty list', async () => {
+  test('that is unavailable reports an error, and is never an empty list', async () => {
     const index = {
       search: () =>
         Promise.reject(new TooltrailError('search_unavailable', 'the index is asleep', { retryable: true })),

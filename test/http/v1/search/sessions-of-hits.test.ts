@@ -52,7 +52,7 @@ async function pagesOf(query: string): Promise<Page[]> {
 const metadata = (folder: string, branch: string) => ({ metadata: { folder, branch, source: 'codex' } })
 
 describe('a search', () => {
-  test('shows the title of the session, and its folder where it has one', async () => {
+  test('shows the title of the session, and its folder if it has one', async () => {
     await made('a', ['# The **crate** is blue\nsecond line'], metadata('/home/ada/shop', 'main'))
     await made('b', ['which crate'], { title: 'Crates', metadata: { folder: 7 } })
     const { data } = await search('q=crate&sort=oldest')
@@ -73,14 +73,14 @@ describe('a search', () => {
     expect(pages.flatMap(({ data }) => data.map(({ session_id }) => session_id))).toEqual(['b', 'a', 'a'])
   })
 
-  test('groups by session: its best hit, and how many more it has', async () => {
+  test('groups by session: the best hit, and the number of further hits', async () => {
     await made('a', ['crate one', 'crate two', 'crate three'])
     await made('b', ['crate four'])
     const { data } = await search('q=crate&group=session')
     expect(Object.fromEntries(data.map(({ session_id, more }) => [session_id, more]))).toEqual({ a: 2, b: 0 })
   })
 
-  test('takes metadata, exactly and by their beginning, alone and together', async () => {
+  test('filters by metadata, exactly and by prefix, alone and together', async () => {
     await made('a', ['crate'], metadata('/home/ada/shop', 'main'))
     await made('b', ['crate'], metadata('/home/ada/shop/web', 'fix'))
     await made('c', ['crate'], metadata('/srv', 'main'))
@@ -96,7 +96,7 @@ describe('a search', () => {
     expect(await found('metadata.source=other')).toEqual([])
   })
 
-  test('shows a session with metadata that changed by what they are now', async () => {
+  test('finds a session by its current metadata after a change', async () => {
     await made('a', ['crate'], metadata('/old', 'main'))
     await expectJson(harness, 200, 'PATCH', '/v1/sessions/a', { title: 'New', metadata: { folder: '/new' } })
     expect(await sessionsOf('q=crate&metadata.folder=/old')).toEqual([])
@@ -104,7 +104,7 @@ describe('a search', () => {
     expect(data).toMatchObject([{ session_title: 'New', folder: '/new' }])
   })
 
-  test('of more sessions than it can name gives all hits in their order, page by page', async () => {
+  test('of more sessions than the index query can contain returns all hits in order, page by page', async () => {
     const { sessions } = harness.ports
     for (let n = 0; n < 1_000; n++)
       await sessions.create({
@@ -147,7 +147,7 @@ describe('a search', () => {
     ['metadata.folder=*', 'query.metadata.folder'],
     ['metadata.=x', 'query.metadata.'],
     [`after=${'x'.repeat(65)}`, 'query.after'],
-  ])('with %s is refused with its path', async (query, path) => {
+  ])('with %s is rejected with its path', async (query, path) => {
     expect(await expectJson(harness, 422, 'GET', `/v1/search?q=x&${query}`)).toMatchObject({ errors: [{ path }] })
   })
 

@@ -52,13 +52,13 @@ const read = (pointer: () => string): Turn =>
     yield { type: 'completion', completion: completionOf({ calls: [call] }) }
   }
 
-test('an agent that may search the tenant finds and reads others for a key without an owner', async () => {
+test("an agent that may search the tenant reads other owners' sessions for a key without an owner", async () => {
   const { all } = await aliceAndBob((pointer) => [search, read(pointer), { text: 'x' }])
   await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 'bobs', owner: 'bob' }, all)
   expect(resultsOf(await say('bobs', 'look', all))).toMatch(/aubergine[^]*aubergine/)
 })
 
-test('the agent finds and reads nothing of others in a session made by an owner-bound key', async () => {
+test("the agent finds and reads no other owner's messages in a session created by an owner-bound key", async () => {
   const { all, bob } = await aliceAndBob((pointer) => [search, read(pointer), { text: 'x' }, search, { text: 'x' }])
   await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 'bobs' }, bob)
   expect(resultsOf(await say('bobs', 'look', bob))).not.toContain('is aubergine')
@@ -66,14 +66,14 @@ test('the agent finds and reads nothing of others in a session made by an owner-
   expect(resultsOf(await say('bobs', 'look again', all))).not.toContain('is aubergine')
 })
 
-test('nor in one that was made for the owner, from the first input of such a key on', async () => {
+test('a session created for the owner is bound from the first input of an owner-bound key', async () => {
   const { all, bob } = await aliceAndBob((pointer) => [search, read(pointer), { text: 'x' }, search, { text: 'x' }])
   await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 'bobs', owner: 'bob' }, all)
   expect(resultsOf(await say('bobs', 'look', bob))).not.toContain('is aubergine')
   expect(resultsOf(await say('bobs', 'look again', all))).not.toContain('is aubergine')
 })
 
-test('a key uses only the agents that it names: for sessions, changes, runs and resolutions', async () => {
+test('a key uses only its named agents: for sessions, changes, runs and resolutions', async () => {
   harness = await openHttpHarness()
   const all = await harness.key()
   const key = await harness.key({ agents: ['other'] })
@@ -96,7 +96,7 @@ test('a key uses only the agents that it names: for sessions, changes, runs and 
   await expectJson(harness, 200, 'GET', '/v1/sessions/b', undefined, key)
 })
 
-test('nor does it cancel the runs of another agent, or delete its sessions', async () => {
+test('a key cancels no runs of agents that it does not name, and deletes no sessions of them', async () => {
   const asks: Turn = { calls: [{ name: 'ask', arguments: '{}' }] }
   harness = await openHttpHarness({ script: [asks, asks, { text: 'cancelled' }, { text: 'cancelled' }] })
   const all = await harness.key()
@@ -121,7 +121,7 @@ test('nor does it cancel the runs of another agent, or delete its sessions', asy
     expect((await harness.send(method, path, undefined, all)).status, `${method} ${path}`).toBeLessThan(300)
 })
 
-test('nor does it move a session of another agent to one of its own, or change its instructions', async () => {
+test('a key moves no session of another agent to its own agent, and changes no instructions of it', async () => {
   harness = await openHttpHarness()
   const all = await harness.key()
   const key = await harness.key({ agents: ['other'] })

@@ -46,7 +46,7 @@ describe('a session', () => {
     expect(sent).toHaveProperty('id')
   })
 
-  test('keeps a given title, and takes that of its first input when the given one is removed', async () => {
+  test('keeps a given title, and gets that of its first input when the given one is removed', async () => {
     await made('s', { title: 'Mine' })
     await expectJson(harness, 200, 'POST', '/v1/sessions/s/messages', { content: 'hello' })
     expect(await list()).toMatchObject({ data: [{ title: 'Mine', title_source: 'given' }] })
@@ -56,7 +56,7 @@ describe('a session', () => {
     expect(renamed).toMatchObject({ title: 'Again', title_source: 'given' })
   })
 
-  test('that is forked gives the copy its title and its source', async () => {
+  test('copies its title and its source when it is forked', async () => {
     await made('s')
     await expectJson(harness, 200, 'POST', '/v1/sessions/s/messages', { content: 'hello' })
     const copy = await expectJson(harness, 201, 'POST', '/v1/sessions/s/fork', { id: 'copy' })
@@ -67,7 +67,7 @@ describe('a session', () => {
 })
 
 describe('a list', () => {
-  test('is sorted and bounded by the times of messages, those without messages last', async () => {
+  test('is sorted and limited by the times of messages, with sessions without messages last', async () => {
     for (const id of ['a', 'b', 'c', 'd']) await made(id)
     await importAt('a', 'first', '2025-03-01T10:00:00Z')
     await importAt('b', 'second', '2025-03-02T10:00:00Z')
@@ -82,7 +82,7 @@ describe('a list', () => {
     expect((await list()).data[0]).toMatchObject({ last_message_at: '2025-03-03T10:00:00.000Z', message_count: 1 })
   })
 
-  test('takes metadata and words, together with other filters', async () => {
+  test('filters by metadata and words, together with other filters', async () => {
     await made('a', { metadata: { folder: '/home/ann/shop', source: 'codex' }, title: 'Fix the basket' })
     await made('b', { metadata: { folder: '/home/ann/blog', source: 'codex' }, title: 'Write about baskets' })
     expect((await ids('metadata.folder=/home/ann/*')).toSorted()).toEqual(['a', 'b'])
@@ -99,7 +99,7 @@ describe('a list', () => {
     ['metadata.folder=*', 'query.metadata.folder'],
     ['metadata.folder=', 'query.metadata.folder'],
     ['metadata.=x', 'query.metadata.'],
-  ])('with %s is refused with the path', async (query, path) => {
+  ])('with %s is rejected with the path', async (query, path) => {
     const problem = await expectJson(harness, 422, 'GET', `/v1/sessions?${query}`)
     expect(problem['errors']).toMatchObject([{ path }])
   })
@@ -129,7 +129,7 @@ describe('a list', () => {
   })
 })
 
-test('an import describes its session: a title by rank, and metadata beside those that are there', async () => {
+test('an import describes its session: it sets a title by rank, and adds to existing metadata', async () => {
   await made('s', { metadata: { kept: true } })
   const post = async (body: string, status = 200): Promise<unknown> => {
     const headers = { 'content-type': 'application/x-ndjson' }
@@ -170,7 +170,7 @@ test('a native export and import keep the title, its source, the metadata and th
   })
 })
 
-test('an input through another API makes the title as well', async () => {
+test('an input through another API also sets the title', async () => {
   const asked = { role: 'user', content: '**Why** is the sky blue?' }
   const parts = [{ type: 'text', text: asked.content }]
   await expectJson(harness, 200, 'POST', '/openai/v1/chat/completions', { model: 'default', messages: [asked] })

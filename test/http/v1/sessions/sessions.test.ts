@@ -11,7 +11,7 @@ beforeEach(async () => {
 afterEach(() => harness.close())
 
 describe('creating a session', () => {
-  test('returns it whole, with its address', async () => {
+  test('returns it completely, with its address', async () => {
     const body = {
       id: 'my-own.id:1',
       agent: 'other',
@@ -47,13 +47,13 @@ describe('creating a session', () => {
     })
   })
 
-  test('needs no body, and makes an id of its own', async () => {
+  test('needs no body, and generates an id', async () => {
     const session = await expectJson(harness, 201, 'POST', '/v1/sessions')
     expect(session).toMatchObject({ agent: 'default', owner: null, title: null, metadata: {} })
     expect(await expectJson(harness, 200, 'GET', `/v1/sessions/${String(session['id'])}`)).toEqual(session)
   })
 
-  test('with an id that is taken is refused', async () => {
+  test('with a duplicate id is refused', async () => {
     await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 'taken' })
     expect(await expectJson(harness, 409, 'POST', '/v1/sessions', { id: 'taken' })).toMatchObject({
       type: 'urn:tooltrail:problem:session_exists',
@@ -79,7 +79,7 @@ describe('creating a session', () => {
     ['metadata of more than 16 KB', { metadata: { big: 'x'.repeat(17_000) } }, 'body.metadata'],
     ['an unknown field', { unknown: 1 }, 'body.unknown'],
     ['a list', [], 'body'],
-  ])('with %s is refused with the path of what is wrong', async (_name, body, path) => {
+  ])('with %s is rejected with the path of the mistake', async (_name, body, path) => {
     const problem = await expectJson(harness, 400, 'POST', '/v1/sessions', body)
     expect(problem['errors']).toMatchObject([{ path }])
     expect((await expectJson(harness, 200, 'GET', '/v1/sessions'))['data']).toEqual([])
@@ -87,7 +87,7 @@ describe('creating a session', () => {
 })
 
 describe('listing sessions', () => {
-  test('pages through them, newest activity first, each once', async () => {
+  test('returns pages, newest activity first, each session once', async () => {
     for (let index = 0; index < 5; index++) await expectJson(harness, 201, 'POST', '/v1/sessions', { id: `s${index}` })
     const seen: string[] = []
     let after = ''
@@ -130,12 +130,12 @@ describe('listing sessions', () => {
     'run_status=merged',
     'unknown=1',
     'since=yesterday',
-  ])('with %s is refused', async (query) => {
+  ])('with %s is rejected', async (query) => {
     await expectJson(harness, 400, 'GET', `/v1/sessions?${query}`)
   })
 })
 
-test('a page of sessions after a cursor that was never given out is refused', async () => {
+test('a page of sessions after an invalid cursor is rejected', async () => {
   for (const after of ['', 'rubbish', `s${'A'.repeat(12)}`, 'x'.repeat(500)]) {
     const problem = await expectJson(harness, 422, 'GET', `/v1/sessions?after=${after}`)
     expect(problem['errors']).toMatchObject([{ path: 'query.after' }])
@@ -143,7 +143,7 @@ test('a page of sessions after a cursor that was never given out is refused', as
 })
 
 describe('changing a session', () => {
-  test('changes what is named, removes what is null, keeps the rest', async () => {
+  test('changes the named fields, removes fields set to null, and keeps the others', async () => {
     await expectJson(harness, 201, 'POST', '/v1/sessions', {
       id: 's',
       title: 'old',
@@ -158,31 +158,31 @@ describe('changing a session', () => {
   })
 
   test.each([{ title: 7 }, { metadata: null }, { agent: null }, { instructions: 1 }, { owner: 'me' }])(
-    'to %j is refused',
+    'to %j is rejected',
     async (body) => {
       await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's' })
       await expectJson(harness, 400, 'PATCH', '/v1/sessions/s', body)
     },
   )
 
-  test('to an agent that does not exist is refused', async () => {
+  test('to an unknown agent is refused', async () => {
     await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's' })
     await expectJson(harness, 409, 'PATCH', '/v1/sessions/s', { agent: 'nobody' })
   })
 
-  test('without a body is refused', async () => {
+  test('without a body is rejected', async () => {
     await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's' })
     await expectJson(harness, 400, 'PATCH', '/v1/sessions/s')
     await expectJson(harness, 200, 'PATCH', '/v1/sessions/s', {})
   })
 
-  test('that does not exist responds with 404', async () => {
+  test('responds with 404 if the session does not exist', async () => {
     await expectJson(harness, 404, 'PATCH', '/v1/sessions/nothing', { title: 'x' })
   })
 })
 
 describe('deleting a session', () => {
-  test('returns how much is gone, and the session is unknown from then on', async () => {
+  test('returns the number of deleted items, and the session is unknown afterwards', async () => {
     await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's' })
     await expectJson(harness, 200, 'POST', '/v1/sessions/s/messages', { content: 'hello' })
     const deletion = await expectJson(harness, 200, 'DELETE', '/v1/sessions/s')
@@ -200,7 +200,7 @@ describe('deleting a session', () => {
     await expectJson(harness, 409, 'POST', '/v1/sessions', { id: 's' })
   })
 
-  test('that takes longer responds with 202 with where to look', async () => {
+  test('that takes longer responds with 202 and the address of the deletion', async () => {
     const state = { messages: 10, runs: 1, documents: 3, outputs: 0, removed: false }
     await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's' })
     const slow = await openHttpHarness()
@@ -216,7 +216,7 @@ describe('deleting a session', () => {
     }
   })
 
-  test('is done when its documents are no longer found, which is later where an index follows the store', async () => {
+  test('ends when its documents are no longer found, which may be later if the index is updated asynchronously', async () => {
     let found: 'one' | 'none' | 'no response' = 'one'
     const document = {
       session: 's',
@@ -257,7 +257,7 @@ describe('deleting a session', () => {
     }
   })
 
-  test('never made or never deleted has no deletion', async () => {
+  test('has no deletion if the session never existed or was never deleted', async () => {
     await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 'live' })
     await expectJson(harness, 404, 'GET', '/v1/deletions/live')
     await expectJson(harness, 404, 'GET', '/v1/deletions/unknown')

@@ -56,7 +56,7 @@ test('sources of a client tool precede those of later calls, and messages show t
   )
 })
 
-test('the context of a run that waits has the numbers that its next request will give', async () => {
+test('the context of a waiting run has the source numbers of its next request', async () => {
   const { messages } = await expectJson<{ messages: { role: string; content: string }[] }>(
     harness,
     ...([200, 'GET', '/v1/sessions/s/context'] as const),
@@ -67,7 +67,7 @@ test('the context of a run that waits has the numbers that its next request will
   ])
 })
 
-test('the same result with its sources may come again; with other sources it is another result', async () => {
+test('a result with equal sources may be repeated; with other sources it is another result', async () => {
   await give([source])
   const again = { tool_call_id: 'c1', output: 'yes', sources: [{ ...source, more: 'is left out' }] }
   await expectJson(harness, 200, 'POST', at(), { results: [again] })
@@ -91,13 +91,13 @@ test.each<readonly [what: string, sources: unknown, path: string]>([
   ['null', [null], 'body.results[0].sources[0]'],
   ['no list', { title: 'x' }, 'body.results[0].sources'],
   ['a hundred and one', Array.from({ length: 101 }, () => ({ title: 'x' })), 'body.results[0].sources'],
-])('what is no list of sources is refused with its place: %s', async (_, sources, path) => {
+])('an invalid list of sources is rejected with its path: %s', async (_, sources, path) => {
   const problem = await give(sources)
   expect(problem).toMatchObject({ type: 'urn:tooltrail:problem:invalid_sources', errors: [{ path }] })
   expect(await expectJson(harness, 200, 'GET', `/v1/sessions/s/runs/${runId}`)).toMatchObject({ status: 'paused' })
 })
 
-test('are listed by number, in pages, and by whether they were cited', async () => {
+test('are listed by number, in pages, and filtered by citation', async () => {
   const at = '/v1/sessions/s/sources'
   expect(await expectJson(harness, 200, 'GET', at)).toMatchObject({ data: [], next: null })
   await give([source, { title: 'Third' }])

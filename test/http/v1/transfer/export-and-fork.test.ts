@@ -79,7 +79,7 @@ async function rateAnswer(): Promise<void> {
 }
 
 describe('export', () => {
-  test('native is lossless: what is imported into an empty session is exported again, equal', async () => {
+  test('native is lossless: an import into an empty session is exported again with equal content', async () => {
     await fill()
     await rateAnswer()
     const exported = await (await get(at('s', '/export'))).text()
@@ -111,7 +111,7 @@ describe('export', () => {
     expect(text(await chat('copy'))).toBe(text(await chat('s')))
   })
 
-  test('openai is what format=openai lists; markdown is a page that no text breaks; pointers leave contents behind', async () => {
+  test('openai equals format=openai; markdown is a page that no text breaks; `pointers` omits contents', async () => {
     await fill()
     const openai = await get(at('s', '/export?format=openai'))
     expect(openai.headers.get('content-type')).toBe('application/x-ndjson')
@@ -164,7 +164,7 @@ describe('fork', () => {
     await expectJson(harness, 200, 'POST', at('f', '/messages'), { content: 'go on' })
   })
 
-  test('refuses other messages, ids that are taken, and logs without an end', async () => {
+  test('refuses other messages, duplicate ids, and logs without an end', async () => {
     await fill()
     const log = await lines('s')
     const middle = log.find(({ role }) => role === 'tool')

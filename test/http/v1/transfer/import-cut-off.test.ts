@@ -37,12 +37,12 @@ const logOf = async (session: string): Promise<unknown[]> =>
     comparable({ ...one, created_at: '' }),
   )
 
-describe('an import that is cut off', () => {
+describe('an aborted import', () => {
   test.each([
     ['under a key', {}, { 'idempotency-key': 'k' }],
     ['with its place in a source', { source: 's', from: 0 }, {}],
   ])(
-    '%s and repeated stores everything once, wherever it broke',
+    '%s and repeated stores everything once, wherever it was aborted',
     async (_how, more, headers) => {
       let used = 0
       const fault = { at: 0, when: 'before' as 'before' | 'after' }
@@ -92,7 +92,7 @@ describe('an import that is cut off', () => {
   )
 })
 
-test('no step has more rows than a transaction of DynamoDB takes, however short the turns', async () => {
+test('each step fits a transaction of DynamoDB, however short the turns are', async () => {
   const rows: number[] = []
   harness = await openHttpHarness({
     change: (ports) => ({

@@ -81,7 +81,7 @@ describe('a source keeps its number', () => {
     }
   })
 
-  test('up to the message with which a fork ends, and those after it are free again', async () => {
+  test('up to the last message of a fork; later numbers are free again', async () => {
     harness = await openHttpHarness({
       tools: [look],
       agents: TEAM,
@@ -181,7 +181,7 @@ test('an aborted import or fork keeps the source numbers when it is repeated, wh
     }
 })
 
-test('a source that a run between two steps has given a number has no other afterwards', async () => {
+test('a source numbered by a run between two steps keeps that number', async () => {
   const { fault, steps } = await openFaulty()
   await create('whole')
   await bring('whole', LONG)
@@ -204,7 +204,7 @@ test('a source that a run between two steps has given a number has no other afte
   }
 })
 
-test('no step has more rows than a transaction of DynamoDB takes, those with numbers of sources among them', async () => {
+test('each step fits a transaction of DynamoDB, including rows with source numbers', async () => {
   const { steps } = await openFaulty()
   await create('s')
   const turns = Array.from({ length: 150 }, (_, n) => [
@@ -220,7 +220,7 @@ test('no step has more rows than a transaction of DynamoDB takes, those with num
   expect(Math.max(...rows)).toBeGreaterThan(70)
 })
 
-describe('numbers that cannot be kept are assigned anew, and the import continues:', () => {
+describe('source numbers that cannot be kept are replaced, and the import continues', () => {
   test.each<readonly [what: string, messages: readonly object[]]>([
     ['of a result that did not come', [numbering(['x', 1, 1])]],
     ['of a result that comes later', [numbering(['x', 1, 1]), ...sourced('x', 'X')]],
@@ -238,7 +238,7 @@ describe('numbers that cannot be kept are assigned anew, and the import continue
     expect(await numbers('s')).toEqual(all.map((title, place) => `${place + 1} ${title}`))
   })
 
-  test('of a completion of which another source has one, here or in the import itself; the others stay', async () => {
+  test("a completion's number that another source has, in the session or in the import; other numbers stay", async () => {
     harness = await openHttpHarness()
     await create('s')
     const log = (name: string, from: number) => [
@@ -269,7 +269,7 @@ describe('numbers that cannot be kept are assigned anew, and the import continue
     ['no number', 'x', '1', 1],
     ['beyond those of citations', 'x', 1_000_000_000, 1],
     ['of a hundred and one', 'x', 1, 101],
-  ])('but what is none is refused: %s', async (_, message, from, count) => {
+  ])('invalid numbers are rejected instead: %s', async (_, message, from, count) => {
     harness = await openHttpHarness()
     await create('s')
     const refused = await bring<{ errors: { path: string }[] }>(

@@ -113,7 +113,7 @@ const sentResults = (request: readonly RequestMessage[], what: string): string[]
 
 describe('a round that is longer than a step', () => {
   test.each(WAYS)(
-    '%s is cut by what comes in its middle, and its rest is a round of its own',
+    '%s is split by a concurrent write, and its remaining part is another round',
     async (_way, messages) => {
       const { fault, steps } = await open()
       await create('whole')
@@ -155,7 +155,7 @@ describe('a round that is longer than a step', () => {
     120_000,
   )
 
-  test('is cut again by all that comes in the middle of its rest', async () => {
+  test('is split again by further concurrent writes', async () => {
     const { fault, steps } = await open()
     await create('s')
     const resume = async (): Promise<void> => {
@@ -221,7 +221,7 @@ test.each<[what: string, round: readonly object[]]>([
   ['sources', [asked, { ...found, sources: [{ title: 'A page', text: LONG }] }]],
   ['names of the calls that members work for', [{ role: 'assistant', ...said('done'), parent_tool_call_id: LONG }]],
   ['data of a tool', [asked, { ...found, parts: [{ type: 'data', data: LONG }] }]],
-])('a step has few messages whose %s are long', async (_what, one) => {
+])('a step has few messages if their %s are long', async (_what, one) => {
   const { steps } = await open()
   await create('s')
   await bring('s', [...Array.from({ length: 12 }, () => one).flat()])

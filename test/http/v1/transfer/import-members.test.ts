@@ -43,7 +43,7 @@ const placesById = byId.map((one, place) => {
   return place < 2 * 102 + 4 ? (place < 102 + 4 ? 2 : 3) : 2 * 102 + 5
 })
 
-test('members of an import name the message of the call that they work for, wherever it is aborted', async () => {
+test('imported messages of members name the message of their delegate call, wherever the import is aborted', async () => {
   const fault = { used: 0, at: 0 }
   harness = await openHttpHarness({ change: (ports) => ({ ...ports, imports: faulty(ports.imports) }) })
   await create('whole')
@@ -72,7 +72,7 @@ test('members of an import name the message of the call that they work for, wher
   }
 })
 
-test('a member whose own calls repeat the id of its delegate call is imported whole, with its members', async () => {
+test('a member whose own calls repeat the id of its delegate call is imported completely, with its members', async () => {
   harness = await openHttpHarness()
   const [leaders, members] = ['row2', 'row4'].map((row) => ({ parent_tool_call_id: 'call_0', parent_message_id: row }))
   const nested = [

@@ -7,7 +7,7 @@ let harness: HttpHarness
 afterEach(() => harness.close())
 const get = async (path: string): Promise<Response> => harness.send('GET', path)
 
-test("an import of openai keeps bytes as they were written, and returns the provider's data of a call", async () => {
+test("an openai import keeps all bytes of arguments, and returns the provider's data of a call", async () => {
   harness = await openHttpHarness()
   await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's' })
   const pdf = Buffer.from(`%PDF-1.7 ${'ÿ~?>'.repeat(9)}`)
@@ -39,7 +39,7 @@ test("an import of openai keeps bytes as they were written, and returns the prov
   expect(calls).toEqual([signed, { ...signed, id: 'd', extra_content: undefined }])
 })
 
-test('names of tools, call ids, users and files are accepted at any length', async () => {
+test('tool names, call ids, users and file names are accepted at any length', async () => {
   const id = `call_1__thought__${'A'.repeat(3_000)}`
   const file = {
     type: 'file',

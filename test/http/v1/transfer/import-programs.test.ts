@@ -22,7 +22,7 @@ test.each([
   [{}, 'default'],
   [{ source: 7 }, 'default'],
   [{ source: 'x'.repeat(129) }, 'default'],
-])('completions and calls of an import with the metadata %j are of the agent %s', async (metadata, agent) => {
+])('completions and calls of an import with the metadata %j belong to the agent %s', async (metadata, agent) => {
   harness = await openHttpHarness()
   await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's', metadata })
   await expectJson(harness, 200, 'POST', '/v1/sessions/s/import', { format: 'openai', messages: MESSAGES })

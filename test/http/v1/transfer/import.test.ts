@@ -46,7 +46,7 @@ const SAID = [
 ]
 
 describe('import', () => {
-  test('closes turns, keeps times, and everything is found at once', async () => {
+  test('ends turns, keeps times, and its messages can be searched at once', async () => {
     await open()
     const done = await post(200, 's', { format: 'openai', messages: SAID, source: 'notes.json' })
     expect(done).toEqual({ object: 'import', messages: 6, first: expect.any(String), last: expect.any(String) })
@@ -134,7 +134,7 @@ describe('import', () => {
       { role: 'assistant', tool_calls: [{ id: 'a', function: {} }] },
       'body.messages[1].tool_calls[0].function.name',
     ],
-  ])('refuses %s whole, with its path', async (_what, bad, path) => {
+  ])('rejects %s completely, with its path', async (_what, bad, path) => {
     await open()
     const refused = await post<Problem>(422, 's', { format: 'openai', messages: [SAID[0], bad, SAID[3]] })
     expect(refused.errors.map((error) => error.path)).toEqual([path])
@@ -143,7 +143,7 @@ describe('import', () => {
   })
 
   test.each([['text/plain\r\nx-evil: 1'], ['звук/wav'], ['wav'], [`audio/${'x'.repeat(200)}`]])(
-    'refuses the media type %j with its path',
+    'rejects the media type %j with its path',
     async (type) => {
       await open()
       const file = { type: 'file', media_type: type, data: 'aGVsbG8=' }
@@ -167,14 +167,14 @@ describe('import', () => {
     },
   )
 
-  test('refuses the place of a call that its message does not have', async () => {
+  test('rejects a call index that its message does not have', async () => {
     await open()
     const ghost = { role: 'assistant', parts: [{ type: 'tool_call', id: 'ghost' }] }
     const refused = await post<Problem>(422, 's', { format: 'native', messages: [ghost] })
     expect(refused.errors.map(({ path }) => path)).toEqual(['body.messages[0].parts'])
   })
 
-  test('refuses more ratings than a row has room for', async () => {
+  test('rejects more ratings than a row can store', async () => {
     await open()
     const rating = { rating: 'positive', at: '2026-11-21T09:30:00Z' }
     const rated = (user: string) => [{ role: 'assistant', parts: [], feedback: [{ ...rating, user }] }]
@@ -183,7 +183,7 @@ describe('import', () => {
     await post(200, 's', { format: 'native', messages: rated('評'.repeat(256)) })
   })
 
-  test('refuses bodies that are none', async () => {
+  test('rejects invalid bodies', async () => {
     await open()
     await post(400, 's', { format: 'xml', messages: [] })
     await post(400, 's', { messages: [] })
@@ -200,7 +200,7 @@ describe('import', () => {
     expect(await lines('s')).toEqual([])
   })
 
-  test('a repetition under its key changes nothing, another body is a conflict', async () => {
+  test('changes nothing when it is repeated under its key; another body is a conflict', async () => {
     await open()
     const key = { 'idempotency-key': 'k' }
     const first = await post(200, 's', { format: 'openai', messages: SAID }, key)
@@ -211,7 +211,7 @@ describe('import', () => {
     expect(await lines('s')).toHaveLength(12)
   })
 
-  test('with its position in a source, an import takes only new messages and continues its run', async () => {
+  test('with its position in a source stores only new messages and continues its run', async () => {
     await open()
     const body = (count: number, from = 0) => ({
       format: 'openai',
@@ -235,7 +235,7 @@ describe('import', () => {
     await post(400, 's', body(3), { 'idempotency-key': 'k' })
   })
 
-  test('of a source that changed before its end, results of unknown calls are refused permanently', async () => {
+  test('of a source that changed before its end refuses results of unknown calls permanently', async () => {
     await open()
     const said = (...ids: string[]) => [
       { role: 'user', content: 'go' },
@@ -261,7 +261,7 @@ describe('import', () => {
     })
   })
 
-  test('of lines longer than a body, and of many messages, keeps everything', async () => {
+  test('keeps all lines that are longer than a body, and any number of messages', async () => {
     await open()
     const big = 'x'.repeat(6_000_000)
     const many = Array.from({ length: 500 }, (_, n) => ({ role: n % 2 === 0 ? 'user' : 'assistant', content: `m${n}` }))
@@ -274,7 +274,7 @@ describe('import', () => {
     expect(log.slice(1).map(({ parts }) => parts[0]?.text)).toEqual(many.map(({ content }) => content))
   })
 
-  test('keeps to tenant, owner and scope', async () => {
+  test('respects tenant, owner and scope', async () => {
     await open()
     const admin = await harness.key()
     await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 'bob', owner: 'bob' }, admin)

@@ -10,7 +10,7 @@ afterEach(() => harness.close())
 
 const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 
-test('a session whose objects are all lost is exported in each format, imported again, and forked', async () => {
+test('a session that lost all its objects is exported in each format, imported again, and forked', async () => {
   harness = await openHttpHarness({})
   const key = { tenant: 'default', session: 's' }
   const image = { type: 'image', media_type: 'image/png', filename: 'pixel.png', data: PIXEL }
@@ -57,7 +57,7 @@ test('a session whose objects are all lost is exported in each format, imported 
   await expectJson(harness, 201, 'POST', '/v1/sessions/s/fork', { id: 'copy' })
 })
 
-test('a short result whose image is lost is exported without its hash, and imported again', async () => {
+test('a short result that lost its image is exported without its hash, and imported again', async () => {
   harness = await openHttpHarness({})
   const key = { tenant: 'default', session: 's' }
   const image = { type: 'image', media_type: 'image/png', filename: 'pixel.png', data: PIXEL }

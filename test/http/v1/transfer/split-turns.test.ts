@@ -54,7 +54,7 @@ async function expectEqual(copy: string, first: readonly ExportedMessage[]): Pro
 }
 
 test.each(['input', 'import'] as const)(
-  'copies of a turn that an %s split keep whose work each message is',
+  'in copies of a turn that an %s split, each message still belongs to its member',
   async (what) => {
     harness = await openHttpHarness()
     await create('whole')
@@ -87,7 +87,7 @@ test.each(['input', 'import'] as const)(
   },
 )
 
-test('a turn that was split twice by turns with the same ids names its own calls', async () => {
+test('the calls of a turn that was split twice are not confused with equal ids of other turns', async () => {
   harness = await openHttpHarness()
   for (const id of ['whole', 's']) await create(id)
   await importAll('whole', TURN)

@@ -20,8 +20,8 @@ afterAll(() => {
   rmSync(folder, { recursive: true })
 })
 
-describe('what imports keep on disk', () => {
-  test('is bounded for a tenant, and the others of other tenants go on', async () => {
+describe('the spool files of imports', () => {
+  test('are limited for a tenant, and imports of other tenants continue', async () => {
     const { enter } = room()
     const first = await spoolLines(body(4), enter('acme'))
     await expect(spoolLines(body(4), enter('acme'))).rejects.toMatchObject(busy)
@@ -29,7 +29,7 @@ describe('what imports keep on disk', () => {
     await Promise.all([first.remove(), other.remove()])
   })
 
-  test('is bounded for all', async () => {
+  test('are limited over all tenants', async () => {
     const { enter } = room()
     const first = await spoolLines(body(4), enter('a'))
     const second = await spoolLines(body(4), enter('b'))
@@ -37,7 +37,7 @@ describe('what imports keep on disk', () => {
     await Promise.all([first.remove(), second.remove()])
   })
 
-  test('is gone, with its place, after a refusal and after the import', async () => {
+  test('are deleted with their reservation after a refusal and after the import', async () => {
     const { enter } = room()
     await expect(spoolLines(body(8), enter('acme'))).rejects.toMatchObject(busy)
     expect(readdirSync(folder)).toEqual([])
@@ -49,7 +49,7 @@ describe('what imports keep on disk', () => {
     expect(readdirSync(folder)).toEqual([])
   })
 
-  test('has no name, from its first byte on: nothing stays when the process is killed', async () => {
+  test('have no name from their first byte, so that none remains when the process is killed', async () => {
     const seen: string[][] = []
     const watched = async function* lines(): AsyncGenerator<Uint8Array> {
       for (let line = 0; line < 4; line++) {
@@ -66,7 +66,7 @@ describe('what imports keep on disk', () => {
     await spooled.remove()
   })
 
-  test('small ones need no room', async () => {
+  test('need no budget if they are small', async () => {
     const { enter } = createSpoolBudget({ most: 0, mostOfTenant: 0 })
     const text = Buffer.from('{"role":"user"}\n')
     const spooled = await spoolLines(ReadableStream.from([Uint8Array.from(text)]), enter('acme'))

@@ -54,7 +54,7 @@ describe('GET /v1/usage', () => {
     expect((await ask('?by=session')).data.map(({ key }) => key)).toEqual(['s-1', 's-2', 's-3'])
   })
 
-  test('a price that is known gives a cost', async () => {
+  test('returns a cost for a model with a known price', async () => {
     const priced = await openHttpHarness({
       change: (ports) => ({
         ...ports,
@@ -83,14 +83,14 @@ describe('GET /v1/usage', () => {
     await priced.close()
   })
 
-  test('a key that is bound to an owner sees that owner alone, whatever it asks by', async () => {
+  test('shows a key bound to an owner only that owner, whatever it groups by', async () => {
     for (const by of ['day', 'agent', 'model'])
       expect((await ask(`?by=${by}`, alice)).data).toMatchObject([{ completions: 1 }])
     expect((await ask('?by=owner', alice)).data.map(({ key }) => key)).toEqual(['alice'])
     expect((await ask('?by=session', alice)).data.map(({ key }) => key)).toEqual(['s-1'])
   })
 
-  test('pages end where asked and go on', async () => {
+  test('returns pages that end at the limit and continue', async () => {
     const first = await ask('?by=owner&limit=1')
     expect(first).toMatchObject({ data: [{ key: null }], has_more: true })
     const second = await ask(`?by=owner&limit=1&after=${first.next}`)
@@ -98,7 +98,7 @@ describe('GET /v1/usage', () => {
     expect(await ask(`?by=owner&limit=1&after=${second.next}`)).toMatchObject({ data: [{ key: 'bob' }], next: null })
   })
 
-  test('the usage of a deleted session stays', async () => {
+  test('keeps the usage of a deleted session', async () => {
     await expectJson(harness, 200, 'DELETE', '/v1/sessions/s-2', undefined, admin)
     expect((await ask('?by=session')).data.map(({ key }) => key)).toContain('s-2')
   })
@@ -111,7 +111,7 @@ describe('GET /v1/usage', () => {
     ['from=2020-01-01&to=2026-02-01', 'query.from'],
     ['limit=0', 'query.limit'],
     ['owner=bob', 'query.owner'],
-  ])('%s is refused with its path', async (query, path) => {
+  ])('rejects %s with its path', async (query, path) => {
     const { errors } = await expectJson<{ errors: { path: string }[] }>(
       harness,
       400,
@@ -123,12 +123,12 @@ describe('GET /v1/usage', () => {
     expect(errors[0]?.path).toBe(path)
   })
 
-  test.each(['abc', 'W10', '*', 'x'.repeat(65)])('the cursor %s, which no page gave out, is refused', async (after) => {
+  test.each(['abc', 'W10', '*', 'x'.repeat(65)])('rejects the invalid cursor %s', async (after) => {
     const problem = await expectJson(harness, 422, 'GET', `/v1/usage?after=${after}`, undefined, admin)
     expect(problem['errors']).toMatchObject([{ path: 'query.after' }])
   })
 
-  test('a cursor has at most 64 characters, however long the key, and belongs to its list', async () => {
+  test('returns cursors of at most 64 characters, however long the key, which belong to their list', async () => {
     const { next } = await ask('?by=owner&limit=1')
     const problem = await expectJson(harness, 422, 'GET', `/v1/usage?by=session&after=${next}`, undefined, admin)
     expect(problem['errors']).toMatchObject([{ path: 'query.after' }])
