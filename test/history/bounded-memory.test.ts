@@ -38,14 +38,14 @@ async function writeOutputs(unit: string, megabytes: number, count: number): Pro
   return file
 }
 
-describe('outputs of any size', () => {
+describe('indexing outputs of any size', () => {
   test.each([
     ['one large output', '2026-01-01T00:00:00Z INFO request ok xxxxxxxxxxxx\n', ONE, 1],
     ['many large outputs', '{"city": "Oslo", "note": "camelCaseWord in path/to/file.ts:12"}\n', MANY, COUNT],
     ['a line without an end', 'aBcDeFg1h2', MANY, 1],
     ['an output full of secrets', `npm_${'aB3'.repeat(12)}\n`, isWhole ? 2 : 0.3, 1],
   ])(
-    '%s: bounded memory',
+    '%s uses bounded memory',
     async (_, unit, megabytes, count) => {
       const file = await writeOutputs(unit, megabytes, count)
       const program = join(import.meta.dirname, 'index-outputs-program.ts')

@@ -18,7 +18,7 @@ const BATCH = 100
 const MAX_DELIVERIES = 200
 
 withEngines(['dynamodb', 'opensearch'], (endpoints) => {
-  describe(`the index of ${MESSAGES} messages, its records doubled, shuffled, delayed, failed and poisoned`, () => {
+  describe(`the index of ${MESSAGES} messages after doubled, shuffled, delayed, failed and unreadable records`, () => {
     let harness: IndexHarness
     let corpus: WrittenCorpus
     let deleted: readonly SessionKey[]
@@ -45,31 +45,31 @@ withEngines(['dynamodb', 'opensearch'], (endpoints) => {
     }, 1_200_000)
     afterAll(() => harness.stop())
 
-    test('holds documents of every message that can be indexed, and of no deleted session', () => {
+    test('contains documents of every indexable message, and none of a deleted session', () => {
       expect(settled.size).toBeGreaterThan(MESSAGES)
       const sessions = new Set([...settled.values()].map((source) => (source as SessionKey).session))
       expect(sessions.size).toBe(corpus.sessions.length - deleted.length)
       for (const { session } of deleted) expect(sessions).not.toContain(session)
     })
 
-    test('what can never be indexed was handed on, and nothing else was', () => {
+    test('causes dead letters only for messages that can never be indexed', () => {
       const gone = new Set(deleted.map(({ session }) => session))
       const wanted = [...corpus.deadLettered].filter(([, session]) => !gone.has(session)).map(([id]) => id)
       expect([...new Set(harness.deadLettered.map(({ messageId }) => messageId))].toSorted()).toEqual(wanted.toSorted())
       expect(wanted.length).toBeGreaterThan(0)
     })
 
-    test('it contains no secret', () => {
+    test('contains no secret', () => {
       expect(JSON.stringify([...settled.values()])).not.toContain('a1B2'.repeat(9))
       expect(JSON.stringify([...settled.values()])).toContain('[redacted]')
     })
 
-    test('is exactly what a rebuild from the table gives', async () => {
+    test('equals a rebuild from the table', async () => {
       await harness.rebuild()
       expect(await harness.contents()).toEqual(settled)
     })
 
-    test('deleted sessions stay deleted when their records and their keys are tried once more', async () => {
+    test('still excludes deleted sessions after their records are retried', async () => {
       const ofDeleted = records.filter(({ dynamodb }) => {
         const row = dynamodb?.NewImage ?? dynamodb?.OldImage
         return deleted.some(({ tenant, session }) => row?.['pk']?.S === `S#${tenant}#${session}`)
@@ -86,7 +86,7 @@ withEngines(['dynamodb', 'opensearch'], (endpoints) => {
       expect(await harness.contents()).toEqual(settled)
     })
 
-    test('what an indexer that died wrote of a deleted session goes when its records come again', async () => {
+    test('loses documents that a crashed indexer wrote for a deleted session, when the records are retried', async () => {
       const ofDeleted = records.filter(({ dynamodb }) =>
         deleted.some(({ tenant, session }) => dynamodb?.NewImage?.['pk']?.S === `S#${tenant}#${session}`),
       )

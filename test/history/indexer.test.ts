@@ -96,37 +96,37 @@ const failing =
   ({ messageId }) =>
     messageId === message.id ? { done: false, error: 'busy' } : { done: true }
 
-test('indexes messages with their revision, their session’s owner and without secrets', async () => {
+test('messages are indexed with their revision and their session’s owner, and without secrets', async () => {
   const { index, written } = harness()
   expect(await index([stored('1', hello, 3)])).toEqual({ failed: [] })
   expect(written).toMatchObject([{ key, messageId: hello.id, revision: 3, removed: [] }])
   expect(written[0]?.documents).toMatchObject([{ part: 'u', owner: 'ann', text: 'hello, the password is [redacted]' }])
 })
 
-test('records of other rows are none of its business', async () => {
+test('records of other rows are ignored', async () => {
   const { index, written } = harness()
   expect(await index([{ sequence: '1', change: undefined }])).toEqual({ failed: [] })
   expect(written).toEqual([])
 })
 
-test('names the earliest record that failed, and has written the others', async () => {
+test('the earliest failed record is reported, and the other records are written', async () => {
   const { index, written } = harness({ fate: failing(listing) })
   expect(await index([stored('1', hello), stored('2', listing), stored('3', thanks)])).toEqual({ failed: ['2'] })
   expect(written.map(({ messageId }) => messageId).toSorted()).toEqual([hello.id, listing.id, thanks.id])
 })
 
-test('of several states of a message only the newest is written, whatever their order', async () => {
+test('only the newest state of a message in a batch is written, whatever the order', async () => {
   const { index, written } = harness()
   await index([stored('1', listing, 2), stored('2', listing, 5), stored('3', listing, 1)])
   expect(written.map(({ revision }) => revision)).toEqual([5])
 })
 
-test('when the newest state fails, the first record of that message is named', async () => {
+test('a failure of the newest state reports the first record of that message', async () => {
   const { index } = harness({ fate: failing(listing) })
   expect(await index([stored('1', hello), stored('2', listing, 1), stored('3', listing, 2)])).toEqual({ failed: ['2'] })
 })
 
-test('a removed row takes all documents away that it may have had, one revision later', async () => {
+test('the removal of a row removes all its possible documents, one revision later', async () => {
   const { index, written } = harness({ lives: [false] })
   await index([stored('1', listing, 2), removed('2', listing, 2, 2)])
   expect(written).toEqual([
@@ -134,7 +134,7 @@ test('a removed row takes all documents away that it may have had, one revision 
   ])
 })
 
-test('a late record of a deleted session is a removal, one revision later', async () => {
+test('a late record of a deleted session becomes a removal, one revision later', async () => {
   const { index, written } = harness({ lives: [false] })
   expect(await index([stored('1', listing, 2), stored('2', hello)])).toEqual({ failed: [] })
   expect(written).toEqual([
@@ -143,25 +143,25 @@ test('a late record of a deleted session is a removal, one revision later', asyn
   ])
 })
 
-test('a late record of a deleted session that cannot be removed is tried again', async () => {
+test('a late record of a deleted session is retried if its removal fails', async () => {
   const { index } = harness({ lives: [false], fate: () => ({ done: false, error: 'busy' }) })
   expect(await index([stored('4', listing)])).toEqual({ failed: ['4'] })
 })
 
-test('what was written while its session was being deleted is taken out again', async () => {
+test('documents written while their session was being deleted are removed again', async () => {
   const { index, written } = harness({ lives: [true, false] })
   expect(await index([stored('1', listing, 2)])).toEqual({ failed: [] })
   expect(written).toHaveLength(2)
   expect(written[1]).toEqual({ key, messageId: listing.id, revision: 3, documents: [], removed: ['c', 'r0'] })
 })
 
-test('when it cannot be taken out again, its record failed', async () => {
+test('a record fails if its documents of a deleted session cannot be removed again', async () => {
   const fate: Fate = ({ documents }) => (documents.length === 0 ? { done: false, error: 'busy' } : { done: true })
   const { index } = harness({ lives: [true, false], fate })
   expect(await index([stored('7', hello)])).toEqual({ failed: ['7'] })
 })
 
-test('an offloaded result is indexed whole, read in pieces, whatever characters they divide', async () => {
+test('an offloaded result is indexed completely in chunks, even if they split characters', async () => {
   const text = `start ${'東京 '.repeat(650_000)}end`
   const output = Buffer.from(text)
   const { index, written, ranges } = harness({ output })
@@ -176,7 +176,7 @@ test('an offloaded result is indexed whole, read in pieces, whatever characters 
   expect(texts.join('')).not.toContain('\uFFFD')
 })
 
-test('an output that is gone is reported and its preview indexed, unless its whole session is gone', async () => {
+test('a missing output is reported and its preview indexed, unless the session is deleted', async () => {
   const gone = {
     ...listing,
     output: { bytes: 9, lines: 1, sha256: '', mediaType: 'text/plain', object: 'gone' },
@@ -195,7 +195,7 @@ test.each([
   ['is cut off', async () => JSON.parse('{') as Message],
   ['has nothing in it', () => Promise.reject(new Error('message has no body'))],
   ['is of no role', async () => ({ id: hello.id }) as Message],
-])('a row that %s is poison and holds up nothing', async (_, message) => {
+])('a row that %s is dead-lettered and blocks no other', async (_, message) => {
   const { index, deadLettered, written } = harness()
   const broken: Record = {
     sequence: '1',
@@ -206,7 +206,7 @@ test.each([
   expect(written).toHaveLength(1)
 })
 
-test('a store that does not respond fails its record, for a later try', async () => {
+test('a store that does not respond fails its record, which is retried later', async () => {
   const { index, deadLettered } = harness()
   expect(await index([unread('1', look, NOW)])).toEqual({ failed: ['1'] })
   expect(deadLettered).toEqual([])
@@ -227,7 +227,7 @@ const unread = (sequence: string, message: Message, at: number): Record => ({
   },
 })
 
-test('a record that failed alone for ten minutes is dead-lettered, and blocks the others no longer', async () => {
+test('a record that failed alone for ten minutes is dead-lettered and no longer blocks others', async () => {
   const { index, deadLettered, written } = harness()
   expect(await index([unread('1', look, NOW - 540_000), stored('2', thanks)])).toEqual({ failed: ['1'] })
   expect(deadLettered).toEqual([])
@@ -249,7 +249,7 @@ test('a record that is old when it first fails, as after an outage, is retried f
   expect(deadLettered).toMatchObject([{ messageId: look.id }])
 })
 
-test('records are not put aside while none can be read, or while the index fails', async () => {
+test('records are not dead-lettered while no record can be read or the index fails', async () => {
   const { index, deadLettered } = harness({ fate: failing(thanks) })
   const old = NOW - 6_000_000
   expect(await index([unread('1', look, old), unread('2', listing, old)])).toEqual({ failed: ['1'] })
@@ -257,7 +257,7 @@ test('records are not put aside while none can be read, or while the index fails
   expect(deadLettered).toEqual([])
 })
 
-test('what there is no time for comes again; what takes all the time there is is put aside', async () => {
+test('records beyond the deadline are redelivered; a record that exceeds it alone is dead-lettered', async () => {
   const output = Buffer.from('line of text\n'.repeat(1_000_000))
   const whole = { bytes: output.length, lines: 1, sha256: '', mediaType: 'text/plain', object: 'object-1' }
   const long = { ...listing, output: whole } as Message
@@ -279,7 +279,7 @@ test('what there is no time for comes again; what takes all the time there is is
   expect(alone.deadLettered).toMatchObject([{ messageId: listing.id, error: expect.stringContaining('no time') }])
 })
 
-test('an index that does not respond at all fails the batch from its first record', async () => {
+test('an index that does not respond fails the batch from its first record', async () => {
   const { index } = harness({
     fate: () => {
       throw new TooltrailError('search_unavailable', 'asleep', { retryable: true })
@@ -290,7 +290,7 @@ test('an index that does not respond at all fails the batch from its first recor
   })
 })
 
-test('every document of a message has one of the names by which a removal takes it away', () => {
+test('every document of a message has one of the names that a removal covers', () => {
   const long = 'word '.repeat(5_000)
   for (const message of log) {
     const documents = historyDocuments(message, { key }, { text: long, call: message.role === 'tool' ? long : '' })

@@ -28,7 +28,7 @@ describe('large outputs', () => {
     expect(Buffer.from(await ports.outputs.read(key, object)).toString()).toBe(large)
   })
 
-  test('are read back as they were, halves of characters included', async () => {
+  test('are read unchanged, including split surrogate pairs', async () => {
     const large = 'x\ud83dy\ude00z\n'.repeat(10_000)
     const read: (string | undefined)[] = []
     const big = makeTool('big', async () => ({ text: large }))
@@ -46,7 +46,7 @@ describe('large outputs', () => {
     expect(read).toEqual([large])
   })
 
-  test('are read piece by piece however little an agent keeps in its log', async () => {
+  test('are readable in chunks, however small the agent’s limit for results', async () => {
     const line = 'a line of some length\n'
     const pointer = async (): Promise<string> =>
       `output:${(await harness?.log())?.find(({ role }) => role === 'tool')?.id}`
@@ -76,7 +76,7 @@ describe('large outputs', () => {
     return { ...ports, outputs: { ...ports.outputs, put } }
   }
 
-  test('that cannot be stored now are retried, and their call is not executed again', async () => {
+  test('are retried if they cannot be stored, and their call is not repeated', async () => {
     let executed = 0
     const big = makeTool('big', async () => {
       executed++
@@ -97,7 +97,7 @@ describe('large outputs', () => {
     expect(executed).toBe(1)
   })
 
-  test('that cannot be stored now keep the run from pausing until they are', async () => {
+  test('prevent the run from pausing until they are stored', async () => {
     const big = makeTool('big', async () => ({ text: 'x'.repeat(60_000) }))
     const { submit, settled, log } = await set({
       script: [

@@ -9,7 +9,7 @@ import { openIndexHarness, type IndexHarness } from './index-harness.ts'
 import { until } from '../eventually.ts'
 
 withEngines(['dynamodb', 'opensearch'], (endpoints) => {
-  describe('rebuilding the index while it is used', () => {
+  describe('a rebuild of the index during use', () => {
     let harness: IndexHarness
     let before: WrittenCorpus
     beforeAll(async () => {
@@ -23,7 +23,7 @@ withEngines(['dynamodb', 'opensearch'], (endpoints) => {
     const indexes = async (): Promise<string[]> =>
       Object.keys((await harness.direct.indices.getAlias({ name: harness.alias })).body)
 
-    test('no search fails or is empty meanwhile, and nothing written or deleted meanwhile is missed', async () => {
+    test('lets every search succeed, and includes concurrent writes and deletions', async () => {
       const poller = harness.poll(harness.indexer)
       await until(async () => (await harness.contents()).size > 200, 500)
       const [first] = await indexes()
@@ -64,7 +64,7 @@ withEngines(['dynamodb', 'opensearch'], (endpoints) => {
       expect(JSON.stringify([...live.values()])).not.toContain(`"${before.sessions[0]?.session}"`)
     })
 
-    test('a rebuild that fails leaves the index that is searched as it was', async () => {
+    test('leaves the active index unchanged if it fails', async () => {
       const [current] = await indexes()
       const contents = await harness.contents()
       harness.proxy.decide(({ path, body }) =>
@@ -78,7 +78,7 @@ withEngines(['dynamodb', 'opensearch'], (endpoints) => {
       expect(await harness.contents()).toEqual(contents)
     })
 
-    test('what a crashed rebuild left behind is removed by the next', async () => {
+    test('removes the indexes of a crashed rebuild', async () => {
       await harness.direct.indices.create({ index: `${harness.alias}-v1-crashed` })
       await harness.direct.indices.putAlias({ index: `${harness.alias}-v1-crashed`, name: `${harness.alias}-write` })
       await harness.rebuild()

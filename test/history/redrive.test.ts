@@ -69,7 +69,7 @@ const removed = ({ id }: Message): FailedChange => ({
   removed: { key, messageId: id, revision: 3, role: 'user', documents: 1 },
 })
 
-test('what was put aside is indexed from its rows as they are now, once each, and then forgotten', async () => {
+test('dead letters are indexed once each from their current rows, and then removed', async () => {
   const { run, written, forgotten } = harness()
   expect(await run([changed(one), changed(one)], [changed(two)])).toEqual({ done: 2, failed: [] })
   expect(written.map(({ messageId, revision }) => [messageId, revision])).toEqual([
@@ -79,7 +79,7 @@ test('what was put aside is indexed from its rows as they are now, once each, an
   expect(forgotten).toEqual(['0', '1'])
 })
 
-test('a removal that was put aside removes, unless the row is there', async () => {
+test('a dead-lettered removal removes the documents, unless the row exists', async () => {
   const { run, written } = harness()
   await run([changed(gone), removed(gone), removed(one)])
   expect(new Map(written.map(({ messageId, documents }) => [messageId, documents.length]))).toEqual(
@@ -90,13 +90,13 @@ test('a removal that was put aside removes, unless the row is there', async () =
   )
 })
 
-test('a message that is gone needs nothing any more', async () => {
+test('a dead letter of a deleted message needs no indexing', async () => {
   const { run, written, forgotten } = harness()
   expect(await run([changed(gone)])).toEqual({ done: 1, failed: [] })
   expect([written, forgotten]).toEqual([[], ['0']])
 })
 
-test('a document that fails again is named, stays dead-lettered, and blocks no other', async () => {
+test('a document that fails again is reported, remains dead-lettered, and blocks no other', async () => {
   const busy = harness(async ({ messageId }) =>
     messageId === one.id ? { done: false, error: 'busy' } : { done: true },
   )
@@ -116,7 +116,7 @@ test('a document that fails again is named, stays dead-lettered, and blocks no o
   expect(refused.forgotten).toEqual([])
 })
 
-test('an index that refuses ends the redrive, which returns what it has done before', async () => {
+test('an index that refuses requests ends the redrive, which returns the result so far', async () => {
   const refusal = new Error('the index refuses')
   let writes = 0
   const { run, forgotten } = harness(async () => {

@@ -73,7 +73,7 @@ async function neighboursOf(log: readonly Message[], place: number, role: Histor
   return [entry?.before, entry?.text, entry?.after]
 }
 
-describe('a hit', () => {
+describe('a search hit', () => {
   const { log } = writeLog()
     .user('status?')
     .assistant('I look.', callTo('a', '{}'), callTo('b', '{}'))
@@ -98,11 +98,11 @@ describe('a hit', () => {
       [{ label: 'TOOL RESULT', text: 'one' }, 'b()', { label: 'TOOL RESULT', text: 'two' }],
     ],
     ['a text at the end', 4, 'assistant', [{ label: 'TOOL RESULT', text: 'two' }, 'done', undefined]],
-  ])('comes with the entries before and after it: %s', async (_, place, role, expected) => {
+  ])('has the entries before and after it: %s', async (_, place, role, expected) => {
     expect(await neighboursOf(log, place, role)).toEqual(expected)
   })
 
-  it('empty entries are passed over, however many', async () => {
+  it('skips any number of empty neighbours', async () => {
     const writer = writeLog().user('far away')
     for (let round = 0; round < 150; round++) writer.assistant('')
     const { log: long } = writer.user('here')
@@ -118,7 +118,7 @@ describe('a hit', () => {
     expect(reader.reads).toBeLessThanOrEqual(8)
   })
 
-  it('long neighbours are cut at 300 characters', async () => {
+  it('truncates long neighbours to 300 characters', async () => {
     const { log: long } = writeLog().user('x'.repeat(400)).assistant('short')
     expect(await neighboursOf(long, 1, 'assistant')).toEqual([
       { label: 'USER', text: `${'x'.repeat(300)}...` },
@@ -127,14 +127,14 @@ describe('a hit', () => {
     ])
   })
 
-  it('a long hit is shown by its snippet, without the marks', async () => {
+  it('with a long text is shown by its snippet, without the marks', async () => {
     const { log: long } = writeLog().user('x'.repeat(400))
     const index = indexOf([{ id: long[0]?.id ?? '', role: 'user', snippet: '…a «needle» here…' }])
     const { entries } = await createHistorySearch({ index, reader: readerOf(long), sessions: ALL_LIVE }).search(query)
     expect(entries[0]?.text).toBe('…a needle here…')
   })
 
-  it('secrets of the log are shown neither in it nor beside it', async () => {
+  it('shows no secret of the log in its text or its neighbours', async () => {
     const secret = `ghp_${'aB3dE6gH9jK2mN5pQ8rS1tU4vW7xY0zCaB3d'}`
     const { log: leaky } = writeLog().user(`the token is ${secret}`).assistant(`I keep ${secret}`)
     expect(await neighboursOf(leaky, 1, 'assistant')).toEqual([
@@ -144,14 +144,14 @@ describe('a hit', () => {
     ])
   })
 
-  it('whose message is gone is left out, and the cursor stays', async () => {
+  it('is omitted if its message is missing, and the cursor remains', async () => {
     const index = indexOf([{ id: '7ZZZZZZZZZZZZZZZZZZZZZZZZZ', role: 'user' }], 'next-page')
     const page = await createHistorySearch({ index, reader: readerOf(log), sessions: ALL_LIVE }).search(query)
     expect(page).toEqual({ entries: [], next: 'next-page' })
   })
 })
 
-it('a long neighbour is read, and nothing beyond it', async () => {
+it('reads a long neighbour and nothing beyond it', async () => {
   const { log, user } = writeLog()
   for (let place = 0; place < 9; place++) user(place === 4 ? 'the hit' : `${place} ${'x'.repeat(100_000)}`)
   const reader = readerOf(log)
@@ -161,7 +161,7 @@ it('a long neighbour is read, and nothing beyond it', async () => {
   expect(reader.reads).toBe(2)
 })
 
-it('hits of a session deleted during the read are omitted, with one read for all of them', async () => {
+it('is omitted if its session is deleted during the read, with one read for all hits', async () => {
   const { log } = writeLog().user('one').user('two').user('three')
   const place = (id: string): number => log.findIndex((message) => message.id === id)
   const { search, ...index } = indexOf(log.map(({ id }) => ({ id, role: 'user' })))
