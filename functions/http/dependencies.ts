@@ -26,6 +26,8 @@ export interface AppSettings {
   readonly openAccess: boolean
   /** Origins whose pages may call the API from a browser; `*` for all (with a key). Empty: only the server's own. */
   readonly corsOrigins: readonly string[]
+  /** Names of agents by the other names that facades accept; none by default. */
+  readonly aliases?: ReadonlyMap<string, string>
   /** Limits on keys and tenants. */
   readonly caps: Caps
   /** Folder of the style and the script of `/docs`; by default their folder in the source. */

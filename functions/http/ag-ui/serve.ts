@@ -5,6 +5,7 @@ import type { AppEnv, RouteDependencies } from '../dependencies.ts'
 import { streamEvents } from '../streaming/event-stream.ts'
 import { keyRevoked } from '../middleware/authentication.ts'
 import { describeError } from '../middleware/error-response.ts'
+import { aliasedAgent } from '../agent-alias.ts'
 import { RequestError } from '../middleware/request-error.ts'
 import {
   refuseFalseImages,
@@ -27,12 +28,13 @@ import { jsonText } from '../../log/json/well-formed.ts'
 export const serveAgUi = (
   dependencies: RouteDependencies,
   c: Context<AppEnv>,
-  agent: string,
+  name: string,
   body: RunAgentInput,
 ): Promise<Response> =>
   whileCounted(dependencies, c, async (call) => {
     // On this path, the agent's name is in the address.
-    if (!dependencies.agents.has(agent)) throw new RequestError(404, 'agent_not_found', `there is no agent ${agent}`)
+    const agent = aliasedAgent(dependencies, name)
+    if (!dependencies.agents.has(agent)) throw new RequestError(404, 'agent_not_found', `there is no agent ${name}`)
     const { input, decisions } = readAgUiInput(body)
     refuseTakenNames(input.tools)
     await refuseServerTools(dependencies, agent, input.tools, { onlyListed: true })

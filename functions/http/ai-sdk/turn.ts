@@ -23,6 +23,7 @@ import {
 } from '../v1/messages/incoming-content.ts'
 import { findRun } from '../v1/runs/resource.ts'
 import { clientCallId } from '../run-steps/call-id.ts'
+import { aliasedAgent } from '../agent-alias.ts'
 import type { FollowedRun } from '../run-steps/follow-steps.ts'
 import { existing, openSession } from '../run-steps/open-session.ts'
 import { seenBefore } from '../run-steps/pause-lookup.ts'
@@ -43,7 +44,8 @@ export async function acceptUserMessage(
   const { id, tools = [] } = body
   // A session keeps its agent unless the client names another one.
   const known = await existing(dependencies, caller, id)
-  const agent = body.agent ?? known?.agent ?? 'default'
+  const named = body.agent === undefined ? undefined : aliasedAgent(dependencies, body.agent)
+  const agent = named ?? known?.agent ?? 'default'
   const at = `body.messages[${body.messages.length - 1}].parts`
   const parts = message.parts.map((part, index) => partOf(part, `${at}[${index}]`))
   refuseTakenNames(tools)
@@ -52,7 +54,7 @@ export async function acceptUserMessage(
   await refuseFalseImages(at, parts, 'url')
   const limits = countedFor(caller, settings.caps)
   if (known === undefined) await service.assertCapacity(caller.tenant, limits)
-  const session = await openSession(dependencies, caller, { id, agent: body.agent })
+  const session = await openSession(dependencies, caller, { id, agent: named })
   const { metadata } = message
   const { runId } = await service.submit(
     session,

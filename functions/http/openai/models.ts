@@ -4,6 +4,7 @@ import { createRoute, z } from '@hono/zod-openapi'
 import type { Agent } from '../../domain/agent.ts'
 import type { Caller } from '../../access/caller.ts'
 import type { App, AppDependencies } from '../dependencies.ts'
+import { aliasedAgent } from '../agent-alias.ts'
 import { RequestError } from '../middleware/request-error.ts'
 import { ModelListSchema, ModelSchema } from './chat/chat-schemas.ts'
 import { openAiProblems } from './problems.ts'
@@ -40,29 +41,32 @@ const readModel = createRoute({
   },
 })
 
-/** Lists the agents as models. */
-export function modelRoutes(app: App, { agents, clock }: AppDependencies): void {
+/** Lists the agents and their aliases as models. */
+export function modelRoutes(app: App, dependencies: AppDependencies): void {
+  const { agents, clock, settings } = dependencies
   // Agents are read once, when the process starts, so this is their creation time.
   const created = Math.floor(clock.now() / 1000)
   const modelResource = (id: string) => ({ id, object: 'model', created, owned_by: 'tooltrail' }) as const
   const mayUse = (caller: Caller, name: string): boolean => caller.key?.agents?.includes(name) ?? true
 
   app.openapi(listModels, (c) => {
-    const names = [...agents.keys()].filter((name) => mayUse(c.get('caller'), name))
+    const all = [...agents.keys(), ...(settings.aliases?.keys() ?? [])]
+    const names = all.filter((name) => mayUse(c.get('caller'), aliasedAgent(dependencies, name)))
     return c.json({ object: 'list' as const, data: names.map(modelResource) }, 200)
   })
 
   app.openapi(readModel, (c) => {
     const { model } = c.req.valid('param')
     // An agent that the key may not use gets the same 404 as an unknown one.
-    const known = mayUse(c.get('caller'), model) ? agents : new Map<string, Agent>()
-    return c.json(modelResource(modelOf(known, model).name), 200)
+    const known = mayUse(c.get('caller'), aliasedAgent(dependencies, model)) ? agents : new Map<string, Agent>()
+    modelOf({ agents: known, settings }, model)
+    return c.json(modelResource(model), 200)
   })
 }
 
-/** Finds the agent with a model's name. An unknown model is rejected with the error of OpenAI's API. */
-export function modelOf(agents: ReadonlyMap<string, Agent>, model: string): Agent {
-  const agent = agents.get(model)
+/** Finds the agent with a model's name or alias. An unknown model is rejected with the error of OpenAI's API. */
+export function modelOf(dependencies: Pick<AppDependencies, 'agents' | 'settings'>, model: string): Agent {
+  const agent = dependencies.agents.get(aliasedAgent(dependencies, model))
   if (agent !== undefined) return agent
   const detail = `there is no agent ${jsonText(cutBefore(model, 128))}: a model names one of GET /openai/v1/models`
   throw new RequestError(404, 'model_not_found', detail, { errors: [{ path: 'body.model', message: 'is no agent' }] })

@@ -4,6 +4,7 @@ import { createDynamoKeyStore } from '../../adapters/dynamodb/key-store.ts'
 import { createCallbacks } from '../../channels/callbacks/by-hand.ts'
 import { createApp } from '../../http/app.ts'
 import { createSharedBytes } from '../../http/streaming/response-bodies.ts'
+import { readAliases } from '../settings/agents-file.ts'
 import { namedCallbacks } from '../settings/channel-settings.ts'
 import type { LoopSettings } from '../settings/config.ts'
 import { openMcp } from '../open-mcp.ts'
@@ -43,6 +44,7 @@ export function createApiHandler(settings: LoopSettings): StreamingHandler {
       openAccess: false,
       corsOrigins: settings.corsOrigins,
       caps: settings.caps,
+      aliases: readAliases(settings.agentsFile),
       docsFolder: join(settings.folder, 'docs'),
       pageFolder: join(settings.folder, 'page'),
     },

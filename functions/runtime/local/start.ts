@@ -1,11 +1,12 @@
 import { isLockedOut } from '../../access/caller.ts'
 import { checkModel } from '../../adapters/models/models.ts'
 import type { Agent } from '../../domain/agent.ts'
+import type { AppSettings } from '../../http/dependencies.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Logger } from '../../ports/logger.ts'
 import { ModelError } from '../../ports/model.ts'
 import type { Tools } from '../../ports/tool.ts'
-import { readAgents, readChannels, readSlack } from '../settings/agents-file.ts'
+import { readAgents, readAliases, readChannels, readSlack } from '../settings/agents-file.ts'
 import { builtInTools, withoutHttpFetch } from '../built-in-tools.ts'
 import { checkChannels, namedCallbacks } from '../settings/channel-settings.ts'
 import { openChannels, openEndpoints } from '../channels.ts'
@@ -120,7 +121,7 @@ async function serve(settings: Settings, ports: OpenPorts, tools: Tools, takesWo
       slack.endpoint(service),
       ...openEndpoints({ ...ports, agents, channels, caps, secrets, here: true }, service),
     ],
-    app: { version: VERSION, openAccess: LOOPBACK.has(settings.host), corsOrigins: settings.corsOrigins, caps },
+    app: appSettingsOf(settings),
     sweepMs: settings.aws === undefined ? SWEEP_MS : AWS_SWEEP_MS,
     onlyFollowed: takesWork === 'followed',
   })
@@ -146,6 +147,14 @@ async function serve(settings: Settings, ports: OpenPorts, tools: Tools, takesWo
     },
   }
 }
+
+const appSettingsOf = ({ host, corsOrigins, caps, agentsFile }: Settings): AppSettings => ({
+  version: VERSION,
+  openAccess: LOOPBACK.has(host),
+  corsOrigins,
+  caps,
+  aliases: readAliases(agentsFile),
+})
 
 /** Rejects impossible model names. A missing key is only a warning, because everything else works without it. */
 function checkModels(agents: Iterable<Agent>, { modelSettings }: Settings, logger: Logger): void {

@@ -98,6 +98,10 @@ export const agentsFile = z.strictObject({
   /** Address of the JSON Schema, for editors. */
   $schema: z.string().optional(),
   agents: z.record(z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'the name must be 1–64 of A-Z a-z 0-9 _ -'), agent),
+  /** Other names of agents, which clients of other APIs may send. */
+  aliases: z
+    .record(z.string().regex(/^[\x21-\x7e]{1,128}$/, 'the name must be 1–128 visible ASCII characters'), z.string())
+    .default({}),
   slack: slackSettings.optional(),
   ...channelFields,
 })
@@ -131,6 +135,18 @@ export const readSlack = (at: AgentsPlace): SlackSettings =>
 /** Reads the settings of webhooks and callbacks. Throws `SettingsError`, which names the path. */
 export const readChannels = (at: AgentsPlace): ChannelSettings =>
   readFile(at, (value) => channelSettings(parseFile(value)))
+
+/** Reads the aliases: names of agents by their other names. Throws `SettingsError`, which names the path. */
+export const readAliases = (at: AgentsPlace): ReadonlyMap<string, string> =>
+  readFile(at, (value) => {
+    const { aliases, agents } = parseFile(value)
+    const names = new Set(['default', ...Object.keys(agents)])
+    for (const [alias, agent] of Object.entries(aliases)) {
+      if (names.has(alias)) throw new SettingsError(`aliases.${alias}: is the name of an agent`)
+      if (!names.has(agent)) throw new SettingsError(`aliases.${alias}: there is no agent ${JSON.stringify(agent)}`)
+    }
+    return new Map(Object.entries(aliases))
+  })
 
 /** Reads the names of the declared agents, and adds `default`. Throws `SettingsError`, which names the path. */
 export const readAgentNames = (at: AgentsPlace): ReadonlySet<string> =>

@@ -8,7 +8,7 @@ import { describe, expect, test } from 'vitest'
 import { agentsSchema } from '../../../build/agents-schema.ts'
 import { DEFAULT_POLICIES } from '../../../functions/domain/agent.ts'
 import { requestTokensOf } from '../../../functions/log/request/context-sizes.ts'
-import { parseAgents, readAgents } from '../../../functions/runtime/settings/agents-file.ts'
+import { parseAgents, readAgents, readAliases } from '../../../functions/runtime/settings/agents-file.ts'
 import { builtInTools } from '../../../functions/runtime/built-in-tools.ts'
 import { SettingsError } from '../../../functions/runtime/settings/config.ts'
 
@@ -162,6 +162,24 @@ describe('agents in the settings', () => {
     expect(() => readAgents({ path, named: true }, defaults)).toThrow(
       new SettingsError(`${path}: agents.a.model: must be a string\n${path}: agents.a.tools: must be a list`),
     )
+    rmSync(dirname(path), { recursive: true })
+  })
+
+  test('an alias must name an agent, and not have the name of one', () => {
+    const path = join(mkdtempSync(join(tmpdir(), 'tooltrail-agents-')), 'agents.json')
+    const read = (aliases: object) => {
+      writeFileSync(path, JSON.stringify({ agents: { a: {} }, aliases }))
+      return readAliases({ path, named: true })
+    }
+    expect(read({ 'openai/gpt-4o': 'a', b: 'default' })).toEqual(
+      new Map([
+        ['openai/gpt-4o', 'a'],
+        ['b', 'default'],
+      ]),
+    )
+    expect(() => read({ b: 'c' })).toThrow(`${path}: aliases.b: there is no agent "c"`)
+    expect(() => read({ a: 'default' })).toThrow(`${path}: aliases.a: is the name of an agent`)
+    expect(() => read({ 'a b': 'a' })).toThrow('1–128 visible ASCII characters')
     rmSync(dirname(path), { recursive: true })
   })
 

@@ -86,7 +86,7 @@ async function readTurn(
   const { agents } = dependencies
   const session = c.req.header('x-session-id') ?? body.metadata?.['session_id']
   if (session !== undefined && !SESSION_PATTERN.test(session)) throw refused('metadata.session_id', BAD_SESSION_ID)
-  const agent = modelOf(agents, body.model)
+  const agent = modelOf(dependencies, body.model)
   const input = readChatRequest(body)
   refuseTakenNames(input.tools, 'function.name')
   await refuseServerTools(dependencies, agent.name, input.tools, { field: 'function.name', onlyListed: true })

@@ -11,6 +11,7 @@ import {
   refuseServerTools,
   refuseTakenNames,
 } from '../../v1/messages/incoming-content.ts'
+import { aliasedAgent } from '../../agent-alias.ts'
 import { whileCounted } from '../../v1/runs/response.ts'
 import { BAD_SESSION_ID } from '../../v1/fields.ts'
 import { streamFrames } from '../../streaming/first-frame.ts'
@@ -120,8 +121,8 @@ async function readWanted(
   if (body.background === true && body.store === false)
     throw refused('background', 'needs store: true, because a Response that is not stored cannot be read later')
   const { agents } = dependencies
-  const isTextModel = body.model.endsWith(TEXT_ONLY) && !agents.has(body.model)
-  const agent = modelOf(agents, isTextModel ? body.model.slice(0, -TEXT_ONLY.length) : body.model)
+  const isTextModel = body.model.endsWith(TEXT_ONLY) && !agents.has(aliasedAgent(dependencies, body.model))
+  const agent = modelOf(dependencies, isTextModel ? body.model.slice(0, -TEXT_ONLY.length) : body.model)
   const input = readResponseRequest(body)
   refuseTakenNames(input.tools)
   await refuseServerTools(dependencies, agent.name, input.tools, { onlyListed: true })
