@@ -43,7 +43,7 @@ async function open({ slowMs = 0 } = {}) {
   return { outbox, stored, time }
 }
 
-test('a claim is renewed while it is kept', async () => {
+test('a claim is renewed while its work continues', async () => {
   const { stored, time } = await open()
   const before = (await stored())?.due ?? 0
   time.ahead = LEASE_MS / 2
@@ -51,7 +51,7 @@ test('a claim is renewed while it is kept', async () => {
   expect(claim.signal.aborted).toBe(false)
 })
 
-test('a worker that lost its claim learns it with the next change, and gets an abort', async () => {
+test('a worker that lost its claim gets an error for its next change, and an abort', async () => {
   const { outbox, stored } = await open()
   const seen = await stored()
   if (seen !== undefined) await outbox.change(seen, { owner: 'another', state: { by: 'another' } })

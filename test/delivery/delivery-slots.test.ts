@@ -33,7 +33,7 @@ function ask(isExclusive: boolean, signal = never): { slot?: DeliverySlot | unde
   return asked
 }
 
-test('who goes alone begins when the others have ended, and none begins beside it', async () => {
+test('an exclusive delivery starts after the others have ended, and runs alone', async () => {
   const [first, second] = [ask(false), ask(false)]
   const isExclusive = ask(true)
   await pass()
@@ -49,7 +49,7 @@ test('who goes alone begins when the others have ended, and none begins beside i
   expect(late.slot?.hasWaited).toBe(true)
 })
 
-test('between two that go alone, all others begin that wait', async () => {
+test('between two exclusive deliveries, all other waiting deliveries start', async () => {
   const [one, other] = [ask(true), ask(true)]
   await pass()
   const beside = ask(false)
@@ -61,7 +61,7 @@ test('between two that go alone, all others begin that wait', async () => {
   expect(other.isOver).toBe(true)
 })
 
-test('who takes long holds others for a bounded time, before it and beside it', async () => {
+test('a slow delivery delays others for a bounded time, before and during an exclusive delivery', async () => {
   ask(false)
   await pass()
   const isExclusive = ask(true)
@@ -79,7 +79,7 @@ test('who takes long holds others for a bounded time, before it and beside it', 
   expect(free.slot?.hasWaited).toBe(false)
 })
 
-test('an aborted worker stops waiting, and takes no slot', async () => {
+test('an aborted worker stops waiting and takes no slot', async () => {
   const stopping = new AbortController()
   const first = ask(true)
   await pass()
@@ -96,7 +96,7 @@ test('an aborted worker stops waiting, and takes no slot', async () => {
   expect((await slots.take(false, never))?.hasWaited).toBe(false)
 })
 
-test('of many that would go alone ten wait; the rest is left to a later hint', async () => {
+test('at most ten exclusive deliveries wait; others are left to a later hint', async () => {
   ask(true)
   await pass()
   const waiting = Array.from({ length: 11 }, () => ask(true))

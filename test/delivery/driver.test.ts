@@ -35,7 +35,7 @@ async function submit(): Promise<string> {
 
 const stored = async (id: string): Promise<Delivery | undefined> => harness.ports.outbox.read({ ...key, id })
 
-test('a channel that begins with the run follows its events, and its state is durable step by step', async () => {
+test('a channel that starts with the run follows its events, and its state is stored after each step', async () => {
   const seen: string[] = []
   const follows = Promise.withResolvers<void>()
   const channel: Channel = {
@@ -63,7 +63,7 @@ test('a channel that begins with the run follows its events, and its state is du
   expect(await stored(id)).not.toHaveProperty('owner')
 })
 
-test('a channel that begins with the end is not asked before it, and once', async () => {
+test('a channel that starts at the end is called once, and not earlier', async () => {
   const statuses: string[] = []
   await open({
     begins: 'end',
@@ -77,7 +77,7 @@ test('a channel that begins with the end is not asked before it, and once', asyn
   expect(statuses).toEqual(['completed'])
 })
 
-test('what is done for a session needs no run: a hint begins it', async () => {
+test('a session delivery without a run is started by a hint', async () => {
   const done: string[] = []
   await open({
     begins: 'hint',
@@ -92,7 +92,7 @@ test('what is done for a session needs no run: a hint begins it', async () => {
   expect(done).toEqual(['0.1'])
 })
 
-test('a channel that does not come back does not keep a run, or the next, from its end', async () => {
+test('a channel that hangs does not prevent this run or the next from ending', async () => {
   const { promise, resolve } = Promise.withResolvers<Outcome>()
   await open({ begins: 'start', deliver: () => promise }, [{ text: 'one' }, { text: 'two' }])
   for (let run = 0; run < 2; run++) {
@@ -102,7 +102,7 @@ test('a channel that does not come back does not keep a run, or the next, from i
   resolve({ status: 'delivered' })
 })
 
-test('a channel that fails is called again when the sweep finds it due, until it succeeds', async () => {
+test('a failed delivery is repeated by the sweep when it is due, until it succeeds', async () => {
   let calls = 0
   const time = await open({
     begins: 'end',
@@ -162,7 +162,7 @@ const channelOf = (works: Work[]): Channel => ({
   },
 })
 
-test('a program that stops leaves what it was delivering to the next, at once', async () => {
+test('a stopping program releases its deliveries at once for the next program', async () => {
   await open({
     begins: 'start',
     async deliver({ signal }) {
@@ -179,7 +179,7 @@ test('a program that stops leaves what it was delivering to the next, at once', 
   expect(left?.due).toBeLessThanOrEqual(Date.now())
 })
 
-test('a kind that no channel is configured for waits, and is not lost', async () => {
+test('a delivery without a configured channel remains pending', async () => {
   await open({ begins: 'end', deliver: async () => ({ status: 'delivered' }) })
   const session = await harness.ports.sessions.read(key)
   if (session === undefined) throw new Error('there is no session')
@@ -217,7 +217,7 @@ async function openHinted(outcomes: readonly Outcome[]) {
   return { id, reported, serve, driver }
 }
 
-test('what is due before the next sweep gets a hint of its own, and only that', async () => {
+test('only a delivery that is due before the next sweep gets its own hint', async () => {
   const now = Date.now()
   const { reported, serve, id } = await openHinted([
     { retryAt: now + 30_000 },
@@ -231,7 +231,7 @@ test('what is due before the next sweep gets a hint of its own, and only that', 
   expect(reported.failed).toEqual([])
 })
 
-test('a delivery that fails permanently is reported once, and stays in the outbox', async () => {
+test('a delivery that fails permanently is reported once and remains in the outbox', async () => {
   const { reported, serve, id } = await openHinted([{ status: 'failed' }])
   await serve()
   await serve()
@@ -254,7 +254,7 @@ test('a sweep counts hinted deliveries that no worker has claimed', async () => 
   expect(await sweep()).toBe(0)
 })
 
-test('a hint takes up what is due, and what a sweep has marked; nothing else before its time', async () => {
+test('a hint starts only deliveries that are due or marked by a sweep', async () => {
   const { driver, id } = await openHinted([{ status: 'delivered' }])
   const hint = async (): Promise<string | undefined> => {
     await driver.serve(key)
@@ -267,7 +267,7 @@ test('a hint takes up what is due, and what a sweep has marked; nothing else bef
   expect(await hint()).toBe('delivered')
 })
 
-test('what a living process has claimed no other begins, also if it hears how the run has ended', async () => {
+test('a delivery claimed by a live process is not started by another, even at the run’s end', async () => {
   const { promise, resolve } = Promise.withResolvers<Outcome>()
   await open({ begins: 'end', deliver: () => promise })
   const id = await submit()

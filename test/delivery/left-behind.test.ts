@@ -62,7 +62,7 @@ async function open() {
 /** Milliseconds that it waits from now, to the nearest second. */
 const waitOf = ({ due = 0 }: Delivery, ahead: number): number => Math.round((due - Date.now() - ahead) / 1_000) * 1_000
 
-test('a delivery that kills its workers waits longer each time, and fails after twenty, with the reason', async () => {
+test('a delivery that crashes its workers waits longer each time, and fails after twenty crashes with the reason', async () => {
   const { time, reported, add, read, sweep, die } = await open()
   await add('a')
   const waits: number[] = []
@@ -91,7 +91,7 @@ test('a delivery that kills its workers waits longer each time, and fails after 
   expect(reported).toMatchObject({ failed: ['a'], lines: ['a delivery has failed'] })
 })
 
-test('a driver that comes before the sweep lets it wait, too', async () => {
+test('a driver that finds a crashed delivery before the sweep also postpones it', async () => {
   const { time, add, read, start, die } = await open()
   await add('a')
   await die()
@@ -128,7 +128,7 @@ test('any outcome of an attempt resets the count of crashes; a shutdown is no cr
   expect(held).not.toHaveProperty('begun')
 })
 
-test('one that two have left goes alone: what died with it arrives, and it alone is left', async () => {
+test('a delivery with two crashes runs exclusively, so that deliveries that crashed with it succeed', async () => {
   const { time, begun, add, read, start, sweep, die } = await open()
   const innocent = ['b', 'c', 'd']
   for (const id of ['a', ...innocent]) await add(id)

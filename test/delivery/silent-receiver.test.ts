@@ -8,7 +8,7 @@ afterEach(() => harness.close())
 
 const key = { tenant: 'default', session: 's' }
 
-test('a receiver that never responds does not hold up what others get', async () => {
+test('a receiver that never responds does not delay deliveries to other receivers', async () => {
   const begun: string[] = []
   const alone = await openSingleDriver({
     begins: 'hint',
@@ -33,7 +33,7 @@ test('a receiver that never responds does not hold up what others get', async ()
   await alone.driver.handOff()
 })
 
-test('what waits for another try hides nothing that is due behind it', async () => {
+test('deliveries that wait for a retry do not hide a due delivery behind them', async () => {
   const begun: string[] = []
   const alone = await openSingleDriver({
     begins: 'hint',
@@ -57,7 +57,7 @@ test('what waits for another try hides nothing that is due behind it', async () 
   expect(begun).toEqual(['b'])
 })
 
-test('deliveries that go the same way have one place together, whatever else their targets say', async () => {
+test('deliveries to one destination share one limit, whatever else their targets contain', async () => {
   const begun: string[] = []
   const alone = await openSingleDriver({
     begins: 'hint',
@@ -78,7 +78,7 @@ test('deliveries that go the same way have one place together, whatever else the
   expect(begun).toHaveLength(50)
 })
 
-test('a channel that is down gets retries for a day; then its deliveries fail', async () => {
+test('deliveries of a channel that is down are retried for a day and then fail', async () => {
   const alone = await openSingleDriver({
     begins: 'hint',
     deliver: () => Promise.reject(new Error('down')),
