@@ -121,7 +121,7 @@ describe('docs/operations', () => {
   test('names commands of keys that its parser accepts', () => {
     const commands = [
       ...argumentsOf('npm run keys -- --env dev '),
-      ...argumentsOf('npm run --silent keys -- --env dev '),
+      ...argumentsOf('npm run keys --silent -- --env dev '),
     ]
     expect(new Set(commands.map(([name]) => name))).toEqual(new Set(['create', 'list', 'cap', 'revoke']))
     for (const [name, ...words] of commands) {
