@@ -25,7 +25,7 @@ const TEST_MS = 600_000
 
 withEngines(['dynamodb', 's3', 'sqs', 'opensearch', 'lambda'], (engines) => {
   describe(
-    `the system that is synthesised for ${ENVIRONMENT}, in its functions and on the engines`,
+    `the deployed system for ${ENVIRONMENT}, with its functions and on the engines`,
     { timeout: TEST_MS },
     () => {
       let assembly: Assembly
@@ -47,13 +47,13 @@ withEngines(['dynamodb', 's3', 'sqs', 'opensearch', 'lambda'], (engines) => {
       describe('the tour of the README', () => {
         declareTour(() => system)
       })
-      describe('who gets in, how much, and what comes out', () => {
+      describe('access, limits and responses', () => {
         declareAccess(() => system)
       })
-      describe('what cannot be done is put aside', () => {
+      describe('dead letters', () => {
         declareDeadLetters(() => system)
       })
-      describe('sessions that end', () => {
+      describe('the end of sessions', () => {
         declareHistory(() => system)
       })
       describe('runs in the queue', () => {
@@ -80,11 +80,11 @@ withEngines(['dynamodb', 's3', 'sqs', 'opensearch', 'lambda'], (engines) => {
         declareImport(() => system)
       })
 
-      describe('its notices', () => {
+      describe('logs and metrics', () => {
         declareNotifying(() => system)
       })
 
-      test('no function leaves work behind when it responds, and none fails but the one that was killed', () => {
+      test('no function leaves work behind at its response, and only the killed one fails', () => {
         for (const [name, pool] of Object.entries(system.functions)) {
           // A poll of the lease, twice a second, may be in flight. No code awaits this read.
           const left = pool.leftBehind.filter(({ action }) => action !== 'dynamodb:BatchGetItem')

@@ -22,7 +22,7 @@ export function declareAccess(system: () => System): void {
     expect(reply.headers.get('content-type')).toContain('application/problem+json')
   })
 
-  test("another tenant's session is not there, as one that never was", async () => {
+  test('another tenant’s session looks like one that never existed', async () => {
     const { stranger } = system()
     const foreign = await stranger.send('GET', '/v1/sessions/tour')
     const unknown = await stranger.send('GET', '/v1/sessions/never')
@@ -30,7 +30,7 @@ export function declareAccess(system: () => System): void {
     expect((await stranger.get<{ data: unknown[] }>('/v1/search?q=blue%20crate')).data).toStrictEqual([])
   })
 
-  test('a tenant lists its own sessions, the last used first', async () => {
+  test('a tenant lists its own sessions, the most recently used first', async () => {
     const { client, stranger } = system()
     const list = async (of: typeof client): Promise<string[]> =>
       (await of.get<{ data: { id: string }[] }>('/v1/sessions')).data.map(({ id }) => id)
@@ -38,7 +38,7 @@ export function declareAccess(system: () => System): void {
     expect(await list(stranger)).toStrictEqual([])
   })
 
-  test('MCP clients see the sessions of their key, and no others', async () => {
+  test('MCP clients see only the sessions of their key', async () => {
     const { client, stranger } = system()
     const list = async ({ url, headers }: typeof client): Promise<unknown> => {
       const reader = new McpClient({ name: 'test', version: '1' })
@@ -60,14 +60,14 @@ export function declareAccess(system: () => System): void {
     expect([reply.status, functions.Api.events.length]).toStrictEqual([403, before])
   })
 
-  test("the root below the stage is the app's, as all paths are", async () => {
+  test('the root of the stage belongs to the app, like all paths', async () => {
     const { client } = system()
     const reply = await fetch(`${client.url}/`, { headers: client.headers })
     expect(reply.headers.get('x-request-id')).not.toBeNull()
     expect(reply.headers.get('content-type')).toContain('text/html')
   })
 
-  test('bodies of 4 MB are taken, larger ones refused with 413', async () => {
+  test('bodies of 4 MB are accepted, larger ones are refused with 413', async () => {
     const { client } = system()
     await client.post('/v1/sessions', { id: 'large' })
     const path = '/v1/sessions/large/messages'
@@ -81,7 +81,7 @@ export function declareAccess(system: () => System): void {
     expect(farTooLarge.status).toBe(413)
   })
 
-  test('streams and waiting calls of a key are counted over all processes', async () => {
+  test('open streams and waiting requests of a key are counted across all processes', async () => {
     const client = await system().withCaps('--open-calls', '2')
     const input = JSON.stringify({ content: 'work 60 rounds of 500 ms' })
     const stream = async (session: string): Promise<Response> => {
@@ -110,7 +110,7 @@ export function declareAccess(system: () => System): void {
     await again.text()
   })
 
-  test('an image comes back byte for byte, whole and in ranges', async () => {
+  test('an image is returned byte for byte, as a whole and in ranges', async () => {
     const { client } = system()
     const bytes = pngWith(randomBytes(2 * MB + 17))
     const image = { type: 'image', media_type: 'image/png', data: bytes.toString('base64') }
@@ -132,7 +132,7 @@ export function declareAccess(system: () => System): void {
     expect((await download(system(), path)).status).toBe(404)
   })
 
-  test('a large result is kept whole beside the log, and read in ranges', async () => {
+  test('a large result is stored completely beside the log, and is readable in ranges', async () => {
     const { client } = system()
     await client.post('/v1/sessions', { id: 'output' })
     const input = { content: 'use fetch_log', tools: [TOOL] }

@@ -40,7 +40,7 @@ export function declareChannels(system: () => System): void {
   const callbacks = async (session: string): Promise<readonly Callback[]> =>
     (await system().client.get<{ data: readonly Callback[] }>(`/v1/callbacks?session=${session}`)).data
 
-  test('a message in Slack gets one reply, however often it is delivered; a worker writes it', async () => {
+  test('a message in Slack gets one reply from a worker, however often it is delivered', async () => {
     const { outside, functions, client } = system()
     const body = JSON.stringify(directMessage({ ts: TS, text: 'what time is it' }))
     const delivered = await Promise.all([1, 2, 3].map(() => post('/slack/events', body, signedHeaders(body))))
@@ -56,7 +56,7 @@ export function declareChannels(system: () => System): void {
     expect(functions.Worker.events.filter((event) => JSON.stringify(event).includes(SESSION)).length).toBeGreaterThan(0)
   })
 
-  test('what somebody thinks of the reply is stored with it, and found', async () => {
+  test('feedback on the reply is stored with it, and is found', async () => {
     const { outside, client } = system()
     const [reply] = outside.slack.replies('D1', TS)
     const value = /"value":"([0-9A-Z]{26}\.negative)"/.exec(JSON.stringify(reply?.blocks))?.[1]
@@ -79,7 +79,7 @@ export function declareChannels(system: () => System): void {
     })
   })
 
-  test('a webhook starts a run, and its receiver is told once by its id, also when it is down at first', async () => {
+  test('a webhook starts a run, and its receiver is notified once by id, even after a failed attempt', async () => {
     const { outside, client } = system()
     let isDown = true
     outside.receiver.respond = () => {
@@ -107,7 +107,7 @@ export function declareChannels(system: () => System): void {
     expect(received[0]?.slice(0, 2)).toStrictEqual([reported?.id, 'run.completed'])
   })
 
-  test('a secret that settings name and nobody has set is said in the log, and leaves everything else at work', () => {
+  test('a missing secret of the settings is reported in the log and does not affect anything else', () => {
     const log = system().functions.Api.log()
     expect(log).toContain(`webhooks.unset.verify.secrets.0: there is no variable ${MISSING}`)
     expect(log).toContain('"MissingSecrets":1')

@@ -28,7 +28,7 @@ const FORBIDDEN = {
 
 /** Scenarios of dead letters: where failed work is kept, and how it is retried. */
 export function declareDeadLetters(system: () => System): void {
-  test('a message whose text cannot be read ends in the poison queue, and holds nothing up', async () => {
+  test('a message with an unreadable text is dead-lettered and blocks no other', async () => {
     const { client, engines, deployment } = system()
     const pattern = await said(system(), 'spoiled', 'a first word: marzipan')
     const id = nextId(pattern['sk']?.S, Date.now())
@@ -44,7 +44,7 @@ export function declareDeadLetters(system: () => System): void {
     await client.send('DELETE', '/v1/sessions/spoiled')
   })
 
-  test('what no attempt can index ends in the bucket for failures, whole, and what follows it is indexed', async () => {
+  test('a record that can never be indexed is stored completely in the failure bucket; later records are indexed', async () => {
     const { functions } = system()
     const before = functions.Indexer.events.length
     functions.Indexer.disturb((service, { body }) =>
@@ -69,7 +69,7 @@ export function declareDeadLetters(system: () => System): void {
     expect(await hitsOf(system(), 'saffron')).toStrictEqual([])
   })
 
-  test('a hint that no worker can serve ends in the dead letters, and its run waits', async () => {
+  test('a hint that no worker can serve is dead-lettered, and its run remains queued', async () => {
     const { client, functions } = system()
     functions.Worker.disturb((service, { body }) =>
       service === 'dynamodb' && body.includes('#unserved') ? FORBIDDEN : undefined,
@@ -83,7 +83,7 @@ export function declareDeadLetters(system: () => System): void {
     expect((await client.get<RunBody>(`/v1/sessions/unserved/runs/${run.id}`)).status).toBe('queued')
   })
 
-  test('redrive brings all three back, by the outputs of the stacks alone, and leaves nothing aside', async () => {
+  test('redrive recovers all three from the stack outputs alone, and leaves no dead letter', async () => {
     const { client, functions } = system()
     expect(await redrive(system())).toStrictEqual({
       code: 0,

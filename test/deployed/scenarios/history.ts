@@ -21,7 +21,7 @@ const IMAGE = { type: 'image', media_type: 'image/png', data: PNG }
 
 /** How sessions end, and what follows in the table, the bucket and the index. */
 export function declareHistory(system: () => System): void {
-  test('a deletion that breaks off after its first step is completed by the sweeper', async () => {
+  test('a deletion that is interrupted after its first step is completed by the sweeper', async () => {
     const { client, functions, deployment } = system()
     await said(system(), 'torn', 'a word to lose: sumac')
     await found(system(), 'sumac')
@@ -37,7 +37,7 @@ export function declareHistory(system: () => System): void {
     await deployment.tick()
   })
 
-  test('a deleted session is gone from the API, the table, the bucket and the index', async () => {
+  test('a deleted session is removed from the API, the table, the bucket and the index', async () => {
     const { client, stranger } = system()
     await said(system(), 'deleted', 'a word to forget: turmeric')
     await found(system(), 'turmeric')
@@ -48,7 +48,7 @@ export function declareHistory(system: () => System): void {
     expect((await stranger.send('GET', '/v1/deletions/deleted')).status).toBe(404)
   })
 
-  test('a session whose time is over is deleted when the sweeper finds it', async () => {
+  test('an expired session is deleted when the sweeper finds it', async () => {
     const { client, deployment } = system()
     await letExpire(system(), 'swept', 'a word for a while: lavender', true)
     await deployment.tick()
@@ -56,7 +56,7 @@ export function declareHistory(system: () => System): void {
     await expectGone(system(), 'swept', 'lavender')
   })
 
-  test('a session whose time is over is deleted once DynamoDB has removed its expiry', async () => {
+  test('an expired session is deleted once DynamoDB has removed its expiry record', async () => {
     const { client, table, engines } = system()
     const dynamodb = dynamodbClient(engines.dynamodb)
     const Key = await letExpire(system(), 'expired', 'a word for a while: juniper', false)
@@ -68,7 +68,7 @@ export function declareHistory(system: () => System): void {
     await expectGone(system(), 'expired', 'juniper')
   })
 
-  test('what a late writer leaves of a deleted session is removed, too', async () => {
+  test('rows that a late writer stores for a deleted session are also removed', async () => {
     const { deployment, engines } = system()
     const objects = { Bucket: deployment.output(DATA, 'BucketName'), Prefix: prefixOf('late') }
     const count = async (): Promise<number> =>

@@ -21,7 +21,7 @@ export function declareImport(system: () => System): void {
     (path: string) =>
       fetch(client.url + path, { headers: client.headers })
 
-  test('session files of another program come in once, however often they are imported, and are found', async () => {
+  test('session files of another program are imported once, however often they are sent, and are found', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'tooltrail-deployed-import-'))
     try {
       const file = join(folder, `${ID}.jsonl`)
@@ -38,7 +38,7 @@ export function declareImport(system: () => System): void {
     await found(system(), `quokka${TURNS - 1}`)
   })
 
-  test('an export comes in again as it went out, and a fork is equal to its origin', async () => {
+  test('an imported export equals the original, and a fork equals its origin', async () => {
     const { client } = system()
     const origin = await exportLines(get(system()), SESSION)
     expect(origin).toHaveLength(3 * TURNS)

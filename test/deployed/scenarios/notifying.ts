@@ -31,7 +31,7 @@ export function declareNotifying(system: () => System): void {
     expect(request).toMatchObject({ tenant: 'acme', session: 'told', run: run.id, path: '/v1/sessions/told/messages' })
   })
 
-  test('the indexer tells how far behind the index is, for its environment', () => {
+  test('the indexer emits the lag of the index, for its environment', () => {
     const lags = metricsOf(system().functions.Indexer).filter((line) => !('FailedBatches' in line))
     expect(lags.length).toBeGreaterThan(0)
     for (const lag of lags)
@@ -41,7 +41,7 @@ export function declareNotifying(system: () => System): void {
   test.each([
     ['Worker', 'FailedHints'],
     ['Indexer', 'FailedBatches'],
-  ] as const)('the %s counts what failed and comes again as %s, for its environment', (name, metric) => {
+  ] as const)('the %s counts failures that are retried as %s, for its environment', (name, metric) => {
     const reported = metricsOf(system().functions[name]).filter((line) => metric in line)
     expect(reported.length).toBeGreaterThan(0)
     for (const line of reported)
@@ -49,7 +49,7 @@ export function declareNotifying(system: () => System): void {
   })
 
   test.each(['Api', 'Worker', 'Indexer', 'Sweeper'] as const)(
-    '%s logs JSON alone, each line with the id of its invocation, and no metrics where there are none',
+    '%s logs JSON only, each line with its invocation id, and emits no empty metrics',
     (name) => {
       const { functions } = system()
       const text = functions[name].log()
@@ -62,7 +62,7 @@ export function declareNotifying(system: () => System): void {
   )
 
   // A fault of the deployment's secret belongs to no session.
-  test('what goes wrong with a session is logged with its ids', () => {
+  test('a failure of a session is logged with its ids', () => {
     const wrong = (['Worker', 'Indexer'] satisfies FunctionName[]).map((name) =>
       linesOf(system().functions[name]).filter(
         ({ level, message }) => (level === 'ERROR' || level === 'WARN') && !String(message).startsWith('secret '),

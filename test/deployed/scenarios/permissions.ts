@@ -6,13 +6,13 @@ import type { FunctionName, System } from '../system.ts'
 
 /** Compares the permissions of the functions with all their calls so far in this suite. */
 export function declarePermissions(system: () => System): void {
-  test.each(['Api', 'Worker', 'Indexer', 'Sweeper'] as const)('%s may do all that it did', (name) => {
+  test.each(['Api', 'Worker', 'Indexer', 'Sweeper'] as const)('%s has a grant for every call that it made', (name) => {
     const { deployment, functions } = system()
     expect(missingGrants(deployment.names, grants(system(), name), functions[name].calls)).toStrictEqual([])
   })
 
   test.each(['Api', 'Worker', 'Indexer', 'Sweeper'] as const)(
-    '%s may do nothing that it never did, but for what is explained',
+    '%s has no grant without a call, except explained ones',
     (name) => {
       const { deployment, functions } = system()
       const unused = unusedGrants(deployment.names, grants(system(), name), functions[name].calls)

@@ -19,7 +19,7 @@ export interface KilledRun {
 
 /** Runs that workers execute, from hints in the queue. */
 export function declareRuns(system: () => System, killed: () => KilledRun): void {
-  test('a run that nobody waits for gets its response at once and is executed by a worker', async () => {
+  test('a background run gets its response at once and is executed by a worker', async () => {
     const { client, functions } = system()
     await client.post('/v1/sessions', { id: 'async' })
     const reply = await client.send<RunBody>(
@@ -34,7 +34,7 @@ export function declareRuns(system: () => System, killed: () => KilledRun): void
     expect(hintsOf(functions.Worker.events, 'async')).toHaveLength(1)
   })
 
-  test('a run that is longer than a worker may work is handed on through the queue, between two rounds', async () => {
+  test('a run that exceeds a worker’s time is handed off through the queue, between two rounds', async () => {
     expect((ROUNDS + 1) * ROUND_MS).toBeGreaterThan((WORKER_SECONDS - STOP_MARGIN_SECONDS) * 1_000)
     const { client, functions, model } = system()
     await client.post('/v1/sessions', { id: 'long' })
@@ -49,7 +49,7 @@ export function declareRuns(system: () => System, killed: () => KilledRun): void
     expect(model.requests.slice(before)).toHaveLength(ROUNDS + 1)
   })
 
-  test('what a killed worker was doing is continued by another once the sweeper has come by', async () => {
+  test('a run of a killed worker is continued by another after the sweeper has hinted at it', async () => {
     const { client, deployment } = system()
     const { id, call } = killed()
     const ended = await within(CONTINUED_MS, 'the end of the run', async () => {

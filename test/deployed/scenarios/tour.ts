@@ -10,7 +10,7 @@ const BOSS = { name: 'ask_boss', description: 'Asks the boss.', parameters: { ty
 
 /** The README's tour, by HTTP, through the deployed API. */
 export function declareTour(system: () => System): void {
-  test('a session is made, and its address is one that the caller can follow', async () => {
+  test('a session is created, and its address works for the caller', async () => {
     const { client } = system()
     const made = await client.send('POST', '/v1/sessions', { id: 'tour', owner: 'you' })
     expect(made.status).toBe(201)
@@ -20,7 +20,7 @@ export function declareTour(system: () => System): void {
     expect(await client.get('/v1/sessions?owner=you')).toMatchObject({ data: [{ id: 'tour' }] })
   })
 
-  test('a completion is streamed while the model gives it', async () => {
+  test('a completion is streamed while the model emits it', async () => {
     const { client } = system()
     const { events, arrivals } = await stream(system(), 'work 3 rounds of 700 ms')
     expect(events[0]).toBe('run.started')
@@ -37,7 +37,7 @@ export function declareTour(system: () => System): void {
     )
   })
 
-  test('a run waits for a tool of its caller while every process that could execute it ends, and the result completes it', async () => {
+  test('a run waits for a client tool while every process ends, and the result completes it', async () => {
     const { client, functions } = system()
     const run = await client.post<RunBody>('/v1/sessions/tour/messages', {
       content: 'use ask_boss with {"question": "Ship the blue crates?"} and what time is it at once',
@@ -55,7 +55,7 @@ export function declareTour(system: () => System): void {
     expect(JSON.stringify(ended.messages?.at(-1)?.parts)).toContain('ask_boss said: Yes, before noon.')
   })
 
-  test(`what was said and done is found within ${FOUND_MS / 1_000} s, by a person and by the agent`, async () => {
+  test(`messages and tool calls are found within ${FOUND_MS / 1_000} s, by a person and by the agent`, async () => {
     const { client } = system()
     const hit = await within(FOUND_MS, 'the call and its result', async () => {
       const { data } = await client.get<{ data: SearchHit[] }>('/v1/search?q=blue%20crate')
@@ -67,7 +67,7 @@ export function declareTour(system: () => System): void {
     expect(JSON.stringify(run.messages?.at(-1)?.parts)).toContain('Yes, before noon.')
   })
 
-  test('the log shows, byte for byte, what the model was sent, with the key from the secret', async () => {
+  test('the log shows the exact requests to the model, with the key from the secret', async () => {
     const { client, model } = system()
     await client.post('/v1/sessions/tour/messages', { content: 'what time is it in Europe/Berlin' })
     const sent = model.bodies().at(-1)?.messages ?? []
@@ -75,7 +75,7 @@ export function declareTour(system: () => System): void {
     expect(model.requests.at(-1)?.headers.authorization).toBe('Bearer from the secret')
   })
 
-  test('the tour as a program finds nothing wrong, and leaves nothing behind', async () => {
+  test('the smoke test program passes and leaves no session', async () => {
     const { client } = system()
     const steps: string[] = []
     const key = client.headers['authorization']?.replace('Bearer ', '')
@@ -83,7 +83,7 @@ export function declareTour(system: () => System): void {
     expect(steps).toHaveLength(7)
   })
 
-  test('the documentation is served compressed, and leads to the document below the address of the API', async () => {
+  test('the documentation is served compressed, with a link to the API document below the address of the API', async () => {
     const { client } = system()
     const page = await fetch(`${client.url}/docs`)
     expect([page.status, page.headers.get('content-encoding')]).toStrictEqual([200, 'gzip'])
@@ -92,7 +92,7 @@ export function declareTour(system: () => System): void {
     expect(await document.json()).toMatchObject({ openapi: '3.1.0' })
   })
 
-  test('the page is served below the address of the API, at every address of its views, with its script', async () => {
+  test('the page and its script are served below the address of the API, for every view', async () => {
     const { client } = system()
     for (const path of ['/', '/sessions/tour', '/search']) {
       const page = await fetch(`${client.url}${path}`)

@@ -18,10 +18,10 @@ test.each<[string, unknown, boolean]>([
   ['a number in a range', { size: [{ numeric: ['>', 5, '<=', 7] }] }, true],
   ['a number of DynamoDB, which is text', { dynamodb: { Keys: { n: { N: [{ numeric: ['=', 7] }] } } } }, false],
   ['one branch of several', { $or: [{ eventName: ['INSERT'] }, { size: [7] }] }, true],
-])('%s', (_, pattern, expected) => {
+])('an event pattern is matched: %s', (_, pattern, expected) => {
   expect(matchesPattern(pattern, event)).toBe(expected)
 })
 
-test('a rule that is not known is refused, not passed over', () => {
+test('an unknown rule is refused, not ignored', () => {
   expect(() => matchesPattern({ eventName: [{ cidr: '10.0.0.0/8' }] }, event)).toThrow('unknown rule: cidr')
 })

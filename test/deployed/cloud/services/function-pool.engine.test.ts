@@ -53,7 +53,7 @@ withEngines(['lambda'], ({ lambda: client }) => {
   afterEach(() => pool.recycle())
   afterAll(() => rm(folder, { recursive: true }))
 
-  test('a process sees only its own variables, and is frozen between two invocations', asPromised, async () => {
+  test('a process sees only its own variables and is frozen between two invocations', asPromised, async () => {
     pools('index.buffered', { GIVEN: 'value' })
     const first = await responseOf({})
     expect(first.variable).toBe('value')
@@ -63,13 +63,13 @@ withEngines(['lambda'], ({ lambda: client }) => {
     expect(second.ticks - first.ticks).toBeLessThan(60)
   })
 
-  test('invocations at the same time have a process each', async () => {
+  test('concurrent invocations have separate processes', async () => {
     pools('index.buffered')
     const [one, other] = await Promise.all([responseOf({ wait: 300 }), responseOf({ wait: 300 })])
     expect(one.pid).not.toBe(other.pid)
   })
 
-  test('what takes too long, too much memory or says too much fails, and the next invocation starts anew', async () => {
+  test('an invocation that exceeds its time, memory or output fails, and the next has a new process', async () => {
     pools('index.buffered')
     expect(await pool.invoke({ wait: 60_000 })).toMatchObject({ ok: false, errorType: 'Sandbox.Timedout' })
     expect(await pool.invoke({ grow: true })).toMatchObject({ ok: false, errorType: 'Runtime.OutOfMemory' })
@@ -79,7 +79,7 @@ withEngines(['lambda'], ({ lambda: client }) => {
     expect((await pool.invoke({})).ok).toBe(true)
   })
 
-  test('a function that cannot start says why', async () => {
+  test('a function that cannot start reports the reason', async () => {
     pools('nothing.handler')
     expect(await pool.invoke({})).toMatchObject({
       errorType: 'Runtime.InitError',
@@ -87,7 +87,7 @@ withEngines(['lambda'], ({ lambda: client }) => {
     })
   })
 
-  test('work that is left behind at the end of an invocation is noticed', async () => {
+  test('work that is unfinished at the end of an invocation is detected', async () => {
     pools('index.buffered')
     pool.disturb(() => ({ kind: 'silence' }))
     await responseOf({ call: true, wait: 200 })

@@ -49,7 +49,7 @@ test.each<[string, unknown, unknown]>([
   ['NoValue leaves the key out', { a: 1, b: { Ref: 'AWS::NoValue' } }, { a: 1 }],
   ['an export of another stack', { 'Fn::ImportValue': 'log-arn' }, TABLE],
   ['an output of another stack', { 'Fn::GetStackOutput': { StackName: 'data', OutputName: 'Arn' } }, TABLE],
-])('%s', (_, value, expected) => {
+])('a CloudFormation function is resolved: %s', (_, value, expected) => {
   expect(resolve(names, 'app', value, 'Environment')).toStrictEqual(expected)
 })
 
@@ -58,6 +58,6 @@ test.each<[string, unknown, string]>([
   ['an unknown resource', { TABLE: { Ref: 'Nothing' } }, 'app.Environment.TABLE.Ref: neither a resource nor'],
   ['an unknown attribute', { 'Fn::GetAtt': ['Queue', 'Colour'] }, 'app.Environment.Fn::GetAtt: Queue has no attribute'],
   ['a type without a name here', { Ref: 'Strange' }, 'app.Strange: AWS::Strange::Thing is not known here'],
-])('%s is named with its place', (_, value, message) => {
+])('%s is reported with its path', (_, value, message) => {
   expect(() => resolve(names, 'app', value, 'Environment')).toThrow(message)
 })

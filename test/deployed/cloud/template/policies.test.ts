@@ -35,7 +35,7 @@ const update = { action: 'dynamodb:UpdateItem', resource: `arn:aws:dynamodb:${RE
 const query = { action: 'dynamodb:Query', resource: `${update.resource}/index/by_due` }
 const search = { action: 'aoss:ReadDocument', resource: 'index/c/history' }
 
-test('a call without a grant is named, by action and resource', () => {
+test('a call without a grant is reported, by action and resource', () => {
   const names = namesWith(['dynamodb:UpdateItem', 'dynamodb:Query'])
   expect(missingGrants(names, grantsOf(names, ROLE), [update, search])).toStrictEqual([])
   expect(missingGrants(names, grantsOf(names, ROLE), [update, query, search])).toStrictEqual([
@@ -45,7 +45,7 @@ test('a call without a grant is named, by action and resource', () => {
   expect(missingGrants(less, grantsOf(less, ROLE), [update])).toStrictEqual(['dynamodb:UpdateItem on Log'])
 })
 
-test('a grant without a call is named, those of data access policies, too', () => {
+test('a grant without a call is reported, including grants of data access policies', () => {
   const names = namesWith(['dynamodb:UpdateItem', 'dynamodb:DeleteItem'])
   expect(unusedGrants(names, grantsOf(names, ROLE), [update])).toStrictEqual([
     'aoss:ReadDocument on index/c/history*',
