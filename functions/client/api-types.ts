@@ -195,8 +195,13 @@ export type Context = {
   readonly model: string
   readonly instructions: string | null
   readonly messages: readonly (ChatMessage)[]
-  /** Names of the tools that are declared. */
+  /** Names of the declared tools, as the provider is sent them. */
   readonly tools: readonly (string)[]
+  /** The tools whose own names the provider would refuse. Absent if there are none. */
+  readonly mapped_tools?: readonly ({
+    readonly name: string
+    readonly original_name: string
+  })[]
   readonly estimated_tokens: number
   readonly context_tokens: number
   readonly summary: Summary | null

@@ -13,7 +13,9 @@ export async function showContext(
   const { estimated_tokens: estimated, context_tokens: most, summary, omitted } = context
   print(`agent    ${harmless(context.agent)}\nmodel    ${harmless(context.model)}\n`)
   print(`tokens   ${bar(estimated / most)} about ${estimated.toLocaleString('en')} of ${most.toLocaleString('en')}\n`)
-  print(`tools    ${context.tools.map(harmless).join(', ') || 'none'}\n`)
+  const originals = new Map(context.mapped_tools?.map((tool) => [tool.name, tool.original_name]))
+  const tools = context.tools.map((name) => (originals.has(name) ? `${name} (${originals.get(name)})` : name))
+  print(`tools    ${tools.map(harmless).join(', ') || 'none'}\n`)
   if (summary !== null) print(`summary  of ${summary.messages} messages: ${oneLine(summary.text, 300)}\n`)
   if (omitted.messages > 0) print(`left out ${omitted.messages} messages that no longer fit; search finds them\n`)
   if (context.instructions !== null) print(`\n${onOutput('bold', 'system')}\n${harmless(context.instructions)}\n`)

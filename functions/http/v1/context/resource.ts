@@ -1,8 +1,9 @@
 import type { z } from '@hono/zod-openapi'
 import type { NextRequest } from '../../../agent/service/agent-service.ts'
 import type { Summary } from '../../../domain/context.ts'
-import type { RequestMedia, RequestMessage, RequestText } from '../../../domain/model-request.ts'
+import type { ModelRequest, RequestMedia, RequestMessage, RequestText } from '../../../domain/model-request.ts'
 import { toOpenAiMessages } from '../../../log/formats/openai-format.ts'
+import { namesOf, wireName } from '../../../log/request/wire-names.ts'
 import type { ContextSchema, SummarySchema } from './schema.ts'
 import { partUrl } from '../messages/resource.ts'
 import { timeText } from '../time-text.ts'
@@ -21,6 +22,14 @@ export function summaryResource(summary: Summary): z.input<typeof SummarySchema>
   }
 }
 
+/** The names that the provider is sent for the declared tools, and the tools' own names where they differ. */
+function toolNames(request: ModelRequest): Pick<z.input<typeof ContextSchema>, 'tools' | 'mapped_tools'> {
+  const rules = namesOf(request)
+  const declared = request.tools.map((tool) => ({ name: wireName(tool.name, rules), original_name: tool.name }))
+  const mapped = declared.filter(({ name, original_name: original }) => name !== original)
+  return { tools: declared.map(({ name }) => name), ...(mapped.length === 0 ? {} : { mapped_tools: mapped }) }
+}
+
 /** A next request as the API shows it, with links to its media. */
 export function contextResource(session: string, next: NextRequest): z.input<typeof ContextSchema> {
   const { agent, request, summary, mediaOf } = next
@@ -35,7 +44,7 @@ export function contextResource(session: string, next: NextRequest): z.input<typ
     model: agent.model,
     instructions: request.instructions ?? null,
     messages: toOpenAiMessages(messages, undefined, { forPeople: true, narrowNames: request.narrowNames ?? false }),
-    tools: request.tools.map(({ name }) => name),
+    ...toolNames(request),
     estimated_tokens: next.estimatedTokens,
     context_tokens: next.contextTokens,
     summary: summary === undefined ? null : summaryResource(summary),

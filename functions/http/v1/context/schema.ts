@@ -41,7 +41,11 @@ export const ContextSchema = z
     model: z.string(),
     instructions: z.string().nullable(),
     messages: z.array(ChatMessageSchema),
-    tools: z.array(z.string()).openapi({ description: 'Names of the tools that are declared.' }),
+    tools: z.array(z.string()).openapi({ description: 'Names of the declared tools, as the provider is sent them.' }),
+    mapped_tools: z
+      .array(z.object({ name: z.string(), original_name: z.string() }))
+      .optional()
+      .openapi({ description: 'The tools whose own names the provider would refuse. Absent if there are none.' }),
     estimated_tokens: z.number().int(),
     context_tokens: z.number().int(),
     summary: z.union([SummarySchema, z.null()]),

@@ -90,8 +90,13 @@ describe('GET …/context', () => {
     const tools = [makeTool('look-up', async () => ({ text: 'a result' }))]
     await open([step, refusal, completion('done'), completion('more')], { consolidation: false }, tools)
     await say('one')
-    const { messages } = await context()
+    const { messages, tools: shown, mapped_tools: mapped } = await context()
     await say('two')
+    const names = server
+      ?.bodies()
+      .at(-1)
+      ?.tools?.map((tool) => tool.function.name)
+    expect([shown, mapped]).toEqual([names, [{ name: names?.[0], original_name: 'look-up' }]])
     const nameIn = (list: unknown) =>
       (list as { tool_calls?: { function: { name: string } }[] }[]).flatMap(({ tool_calls: calls = [] }) =>
         calls.map((made) => made.function.name),
