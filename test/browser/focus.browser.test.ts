@@ -41,7 +41,7 @@ const renameBeforePaint = (page: Page, title: string, key: string): Promise<void
   })`)
 
 describe('the focus stays', () => {
-  test.each(['Enter', 'Escape'])('on the title when %s comes before the field is painted', async (key) => {
+  test.each(['Enter', 'Escape'])('on the title when %s is pressed before the field is painted', async (key) => {
     const { id } = await opened.client.createSession({ title: 'A slow title' })
     const page = await opened.show(`/sessions/${id}`)
     await page.locator('button.title').waitFor()

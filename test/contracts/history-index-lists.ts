@@ -58,7 +58,7 @@ export function historyIndexListsContract(harness: () => HistoryIndexHarness): v
       ['newest', 7],
       ['oldest', 7],
       ['newest', 50],
-    ] as const)('%s, %i a page: each event once, with its time', async (sort, limit) => {
+    ] as const)('%s, %i per page: each event is listed once, with its time', async (sort, limit) => {
       const hits = await allHits({ scope, text: 'ledger', sort, limit })
       expect(new Set(ids(hits)).size).toBe(67)
       expect(hits.map(({ time }) => time)).toEqual(timesOf(sort))
@@ -181,7 +181,7 @@ export function historyIndexListsContract(harness: () => HistoryIndexHarness): v
     )
   })
 
-  test('a cursor belongs to its order and group', async () => {
+  test('a cursor is refused for another order or group', async () => {
     const query = { scope: { tenant: 'groups' }, text: 'harbour', filters: {}, limit: 5 }
     const { next: after = '' } = await harness().index.search(query)
     for (const other of [{ sort: 'newest' }, { group: 'session' }] as const)

@@ -92,7 +92,7 @@ export function outputStoreContract(name: string, open: () => OutputStore | Prom
       })
     })
 
-    describe('a name that is taken', () => {
+    describe('an existing name', () => {
       test('storing equal bytes again succeeds', async () => {
         const store = await open()
         const [key, object] = [newKey(), newName()]

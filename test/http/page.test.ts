@@ -121,7 +121,7 @@ describe('a file of the page', () => {
     'index.html',
     `${script}%2F`,
     'a%2Fb.js',
-  ])('is not %s', async (name) => {
+  ])('is not found under the name %s', async (name) => {
     const response = await harness.send('GET', `/assets/${name}`)
     expect([response.status, response.headers.get('content-type')]).toEqual([404, 'application/problem+json'])
   })

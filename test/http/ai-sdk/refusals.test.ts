@@ -57,7 +57,7 @@ describe('a chat', () => {
     expect(await expectJson(harness, 200, 'GET', '/v1/sessions')).toMatchObject({ data: [] })
   })
 
-  test('of a session keeps its agent', async () => {
+  test('in an existing session keeps the agent of the session', async () => {
     await open()
     await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 'talk', agent: 'other' })
     const body = { id: 'talk', ...message([{ type: 'text', text: 'Hello' }]) }

@@ -24,7 +24,7 @@ describe('once a key exists', () => {
     ['an unknown key', `Bearer tt_${'x'.repeat(43)}`],
     ['an endless key', `Bearer tt_${'x'.repeat(5_000)}`],
     ['two words', `Bearer tt_${'x'.repeat(43)} more`],
-  ])('%s responds with 401', async (_name, authorization) => {
+  ])('a request with %s gets 401', async (_name, authorization) => {
     await harness.key()
     expect(await statusOf(harness, 'GET', '/v1/sessions', { authorization })).toBe(401)
   })
@@ -37,14 +37,14 @@ describe('once a key exists', () => {
     expect(await statusOf(harness, 'GET', '/docs', {})).toBe(200)
   })
 
-  test('a revoked key responds with 401', async () => {
+  test('a request with a revoked key gets 401', async () => {
     const key = await harness.key()
     expect(await statusOf(harness, 'GET', '/v1/sessions', key)).toBe(200)
     await harness.ports.keys.revoke('key_1', 1)
     expect(await statusOf(harness, 'GET', '/v1/sessions', key)).toBe(401)
   })
 
-  test('an expired key responds with 401 key_expired on every wire', async () => {
+  test('a request with an expired key gets 401 key_expired on every wire', async () => {
     const key = await harness.key({ expiresAt: Date.UTC(2020, 0, 1) })
     const problem = await expectJson(harness, 401, 'GET', '/v1/sessions', undefined, key)
     expect(problem).toMatchObject({ type: expect.stringMatching(/key_expired$/) as string })

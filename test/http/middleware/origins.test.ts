@@ -73,7 +73,7 @@ describe('without a key', () => {
     expect((await harness.program.app.request('http://localhost:3000/v1/sessions', request)).status).toBe(403)
   })
 
-  test('a page of a configured origin may call', async () => {
+  test('a page of a configured origin may call the API', async () => {
     harness = await openHttpHarness({ settings: { corsOrigins: ['https://app.example'] } })
     const cors = { 'sec-fetch-mode': 'cors', 'sec-fetch-dest': 'empty' }
     const headers = { 'sec-fetch-site': 'cross-site', ...cors, origin: 'https://app.example' }

@@ -31,7 +31,7 @@ function typesOf(open: readonly ToolMessage[], events: readonly RunEvent[]): str
 describe('a round that streams before the end of an approved call', () => {
   const call = callRow(1)
 
-  test('is held back until then', () => {
+  test('is held back until the call has ended', () => {
     const live = typesOf([call], [started(), text(), ended(call), completed])
     const stored = typesOf([call], [ended(call), started(), text(), completed])
     expect(live).toEqual(stored)

@@ -19,7 +19,7 @@ test.each([
   [true, 'tooltrail_approve', 'approved'],
   [false, 'tooltrail_deny', 'denied'],
 ] as const)(
-  'the API says approve=%s, U1 presses %s later: the thread shows %s, and names no person',
+  'after approve=%s by the API, a later press of %s shows %s, and names no person',
   async (approve, press, word) => {
     const last = streamed(['Do', 'ne.'])
     const script: Turn[] = [{ calls: [{ name: 'guarded', arguments: '{"secret":"x"}' }] }, last.turn]

@@ -32,7 +32,7 @@ describe('an error', () => {
     },
   )
 
-  test('after the first byte ends the stream with a frame', async () => {
+  test('after the first byte ends the stream with an error frame', async () => {
     const { promise, resolve } = Promise.withResolvers<void>()
     const client = await open({ script: [failing(promise)] })
     const stream = await client.chat.completions.create({ model: 'default', messages: hello, stream: true })

@@ -80,7 +80,7 @@ async function expectOneOrder(_: string, isWoven: boolean): Promise<void> {
 test.each([
   ['before the rest of a call', false],
   ['between pieces of a call', true],
-] as const)('reads and resumed streams equal the stream with text %s', expectOneOrder)
+] as const)('a Response with text %s is equal in its stream, in resumed streams and in reads', expectOneOrder)
 
 /** Texts and arguments that a client assembles from the deltas, by their index in the output. */
 function textsOf(some: readonly Event[]): string[] {

@@ -97,7 +97,7 @@ describe('a team', () => {
     expect(new Set(found.data.map(({ agent }) => agent))).toEqual(new Set(['clock']))
   })
 
-  test('waits for approvals at any depth, and continues there', async () => {
+  test('waits for approvals at any depth, and continues at that depth', async () => {
     const paused = await say(
       'delegate "delegate publish the plan to hand" to lead and delegate what time is it to clock at once',
     )
