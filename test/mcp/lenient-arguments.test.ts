@@ -33,7 +33,7 @@ const CALLS: readonly (readonly [variant: string, tool: string, args: unknown])[
   ['session-null', 'read_session', { session: 's1', around: null, before: '', after: null, limit: '10' }],
 ]
 
-describe('a tool of /mcp', () => {
+describe('a tool of the MCP endpoint', () => {
   let opened: WireHarness
   beforeAll(async () => {
     const [chat] = WIRES
@@ -84,7 +84,7 @@ describe.each(WIRES)('$wire', ({ provider }) => {
   })
 })
 
-test('a value that the schema takes is not changed', () => {
+test('a valid value is not changed', () => {
   const schema = z.strictObject({
     a: z.string().nullable(),
     b: z.string().optional(),
@@ -93,7 +93,7 @@ test('a value that the schema takes is not changed', () => {
   expect(lenientInput(schema, { a: null, b: '', c: '5' })).toEqual({ a: null, b: '', c: '5' })
 })
 
-test('other arguments than an object are left to the schema', () => {
+test('arguments other than objects are passed to the schema unchanged', () => {
   expect(lenientInput(z.strictObject({}), null)).toEqual({})
   expect(lenientInput(z.strictObject({}), [1])).toEqual([1])
   expect(lenientInput(z.string(), null)).toBeNull()

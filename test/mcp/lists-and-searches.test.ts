@@ -27,7 +27,7 @@ async function call(name: string, input: object) {
 const made = (id: string, more: object) => expectJson(harness, 201, 'POST', '/v1/sessions', { id, ...more })
 
 describe('a list of sessions', () => {
-  test('takes words, metadata, an order and times, and shows titles', async () => {
+  test('accepts query words, metadata, an order and times, and shows titles', async () => {
     await made('a', { title: 'Blue crates', metadata: { folder: '/home/ann/shop', source: 'codex', branch: 'main' } })
     await made('b', { title: 'Red crates', metadata: { folder: '/home/ann/blog' } })
     const list = async (input: object) => (await call('list_sessions', { ...input })).page.data.map(({ id }) => id)
@@ -62,7 +62,7 @@ describe('a list of sessions', () => {
 })
 
 describe('a search', () => {
-  test('takes a folder, an order and groups', async () => {
+  test('accepts a folder, an order and groups', async () => {
     await made('crates-1', { title: 'Crates' })
     await made('crates-2', { title: 'More', metadata: { folder: '/home/ann/shop' } })
     for (const id of ['crates-1', 'crates-2', 'crates-2'])

@@ -48,7 +48,7 @@ const call = (name: string, input: object): Turn => ({
   calls: [{ id: `call_${name}`, name: `everything__${name}`, arguments: JSON.stringify(input) }],
 })
 
-test('an agent uses the tools of the official reference server, also after its restart', async () => {
+test('an agent uses the tools of the official reference server, even after its restart', async () => {
   const mcp = [serverAt(`http://${host}/mcp`, { name: 'everything' })]
   const restarted: Turn = async function* () {
     await stop()

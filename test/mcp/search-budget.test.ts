@@ -77,7 +77,7 @@ async function search(input: Record<string, unknown>) {
 }
 
 describe('ten hits for a model', () => {
-  test.each(OUTPUTS)('have at most 2,500 tokens, of %s', async (_name, line) => {
+  test.each(OUTPUTS)('have at most 2,500 tokens, for outputs of %s', async (_name, line) => {
     for (let n = 0; n < 10; n++)
       await imported(n, `claude-code-${uuid(n)}`, Array.from({ length: 60 }, (_, at) => line(n * 60 + at)).join(''))
     for (const more of [{ role: 'tool_result' }, { group: 'session' }, { role: 'tool_call' }, {}, { sort: 'newest' }]) {
@@ -89,7 +89,7 @@ describe('ten hits for a model', () => {
     }
   })
 
-  test('have at most 2,500 tokens, whatever their sessions are called, and cursors of at most 40 characters', async () => {
+  test('have at most 2,500 tokens for any session names, and cursors of at most 40 characters', async () => {
     for (let n = 0; n < 11; n++) {
       const id = (hash(n) + hash(n + 100)).slice(0, 128)
       await imported(n, id, `checkout ${hash(n).repeat(40)}`)
@@ -102,7 +102,7 @@ describe('ten hits for a model', () => {
   })
 })
 
-test('a hit shows what people read: no Markdown marks, no escapes of JSON, matches between « and »', async () => {
+test('a hit shows readable text: no Markdown marks, no JSON escapes, matches between « and »', async () => {
   await imported(1, 'a', '{"note":"the \\"checkout\\" said:\\n404"}')
   await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 'b' })
   const content =

@@ -74,7 +74,7 @@ test.each(APPLY)('the official suite passes: %s', async (scenario) => {
   expect(said).toMatch(/Passed: (\d+)\/\1, 0 failed, 0 warnings/)
 })
 
-test('every scenario of the official suite is run or left out for a reason', async () => {
+test('every scenario of the official suite is run or omitted for a reason', async () => {
   const listed = await conformance('list', '--server')
   const names = [...listed.matchAll(/^ +- (\S+)/gm)].map(([, name = '']) => name)
   expect(names.toSorted()).toEqual([...APPLY, ...Object.keys(LEFT_OUT)].toSorted())
