@@ -25,12 +25,12 @@ import type { Ports } from '../../functions/runtime/program.ts'
 import { HANG_TIMEOUT_MS } from '../eventually.ts'
 import { requireNoImages, storedRows } from '../fixtures/stored-rows.ts'
 
-/** One completion in a script: text and calls, or something that happens instead. */
+/** One completion of a script: text and calls, or a fault instead. */
 export type Turn =
   | {
       readonly text?: string
       readonly calls?: readonly { id?: string; name: string; arguments?: string }[]
-      /** Left out: 10; null: the provider does not say. */
+      /** Default: 10. Null: the provider does not report it. */
       readonly tokens?: number | null
       /** Tokens of the request. If absent, the provider does not report them. */
       readonly inputTokens?: number
@@ -50,12 +50,12 @@ export interface Harness {
   readonly ports: Ports
   readonly service: AgentService
   readonly worker: SessionWorker
-  /** Where rows and outputs are. */
+  /** The folder of rows and outputs. */
   readonly folder: string
   readonly key: SessionKey
   /** As it was created. */
   readonly session: Session
-  /** Every request that the model was sent. */
+  /** Every request sent to the model. */
   readonly requests: ModelRequest[]
   /** Every event that was emitted. */
   readonly events: RunEvent[]
@@ -63,7 +63,7 @@ export interface Harness {
     content: string | Submission['parts'],
     options?: { clientTools?: readonly ClientTool[]; onBusy?: OnBusy },
   ): Promise<string>
-  /** Resolves with the run's terminal event's run. */
+  /** Resolves with the run in its terminal event. */
   settled(runId: string): Promise<Run>
   log(): Promise<readonly Message[]>
   /** A second process on the same rows: its own worker and bus. */
@@ -80,7 +80,7 @@ export async function openHarness(options: {
   readonly script: readonly Turn[]
   readonly team?: Team
   readonly tools?: readonly Tool[]
-  /** The names of those that the agent lists; left out: all. */
+  /** Names of the tools that the agent lists. Default: all. */
   readonly listed?: readonly string[]
   readonly mcp?: Agent['mcp']
   readonly policies?: Partial<Agent['policies']>
@@ -203,7 +203,7 @@ function scripted(scripts: { readonly [model: string]: readonly Turn[] }, reques
   }
 }
 
-/** A whole completion of the script. */
+/** One complete completion of the script. */
 export function completionOf(turn: Exclude<Turn, (...args: never[]) => unknown>): Completion {
   const toolCalls = (turn.calls ?? []).map((call, index) => ({
     id: call.id ?? `call-${index}`,
@@ -226,7 +226,7 @@ export function completionOf(turn: Exclude<Turn, (...args: never[]) => unknown>)
   }
 }
 
-/** A store that takes many turns to store a result: what does not wait for that comes before it. */
+/** A store that needs many ticks of the event loop for a result. Work that does not wait for it happens first. */
 export const withSlowResults = (ports: Ports): Ports => ({
   ...ports,
   log: {

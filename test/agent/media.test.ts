@@ -45,7 +45,7 @@ const open = async (turns: number, images: Agent['policies']['images'] = 'note')
   for (let turn = 0; turn < turns; turn++) await harness.settled(await harness.submit(`draw ${turn}`))
 }
 
-/** Notes what each write of a log holds beside messages. */
+/** Records what each write of a log contains beside messages. */
 const noting = (log: Ports['log'], written: string[]): Ports['log'] => {
   const note = (what: string, context: unknown): void =>
     void written.push(context === undefined ? what : `${what} with a decision`)

@@ -23,7 +23,7 @@ function run(
   })
 }
 
-/** The file of a command that is a program of its own. */
+/** The file of a command that is a separate program. */
 const programOf = (command: string): string =>
   `functions/cli/commands/${command === 'status' ? 'environment-status' : command}.ts`
 

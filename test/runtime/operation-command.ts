@@ -6,7 +6,7 @@ import { REGION } from '../engines/region.ts'
 interface Surroundings {
   readonly control: string
   readonly engines: { readonly dynamodb: string; readonly s3: string; readonly sqs: string }
-  /** Left out: the one of a deployed environment. */
+  /** Default: the index of a deployed environment. */
   readonly index?: string
 }
 
@@ -18,7 +18,7 @@ interface Ended {
 
 const COMMAND_TIMEOUT_MS = 300_000
 
-/** Runs `npm run <command> -- <words>` as a process of its own, with the credentials that the engines take. */
+/** Runs `npm run <command> -- <words>` in a separate process, with the credentials of the engines. */
 export function runOperation(
   command: string,
   words: readonly string[],

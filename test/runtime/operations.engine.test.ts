@@ -167,7 +167,7 @@ withEngines(['dynamodb', 's3', 'sqs', 'opensearch'], (endpoints) => {
       expect(code).toBe(2)
     })
 
-    /** Stream records of each message from before it changed, and one of the removal of a message. */
+    /** Stream records with the earlier state of each message, and one for a removed message. */
     async function staleRecords(key: SessionKey): Promise<object[]> {
       const { messages } = await createDynamoLogReader(rows).messages(key, { order: 'ascending', limit: 100 })
       const pk = { S: `S#${key.tenant}#${key.session}` }

@@ -155,7 +155,7 @@ test('streamed deltas of a round are not emitted after the stored round', async 
   let looks = 0
   const reader: typeof ports.reader = {
     ...ports.reader,
-    // A process that sees the log before it hears of what streamed into it; the run ends a little later.
+    // A process that reads the log before it receives the streamed events. The run ends soon after.
     run: async (at, id) => {
       const found = await run(at, id)
       looks++

@@ -24,7 +24,7 @@ const down = (): Promise<never> => Promise.reject(new Error('the store is down')
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
 afterEach(() => void vi.useRealTimers())
 
-/** A consumer of a session: after its first poll, the test says what the next one reads. */
+/** A consumer of a session. After its first poll, the test sets what the next poll reads. */
 async function watch(of: 'events' | 'ends') {
   let look: () => Promise<SessionHeader | undefined> = async () => BUSY
   let woken = 0

@@ -27,7 +27,7 @@ async function follow({ service, key }: Harness, runId: string, after?: string):
   return events.filter((event) => 'id' in event)
 }
 
-/** A run that pauses twice: for its caller's result, then for an approval. Returns what its followers saw live. */
+/** A run that pauses twice: for a client's result, then for an approval. Returns the live events of its followers. */
 async function runOfTwoPauses(): Promise<{ it: Harness; runId: string; live: StoredEvent[] }> {
   const it = await openHarness({
     script: [
@@ -69,7 +69,7 @@ describe('the pauses of a run', () => {
 
   test('are emitted from the log as they were emitted live: ids, calls, counts', async () => {
     const { it, runId, live } = await runOfTwoPauses()
-    // Which holder may end a call is the loop's affair.
+    // The loop decides which holder may end a call.
     const changes = (events: readonly RunEvent[]) =>
       events.flatMap((event) =>
         event.type === 'run.paused' || event.type === 'run.resumed'
@@ -102,7 +102,7 @@ describe('the pauses of a run', () => {
     const all = await follow(it, runId)
     const second = all.findLastIndex(({ type }) => type === 'run.paused')
     const rest = (await follow(it, runId, all[second]?.id)).map(({ id }) => id)
-    // The notices that stand where its round begins, and all from there on.
+    // The notices at the start of its round, and everything after them.
     expect(rest).toEqual([all[3], ...all.slice(5)].map((event) => event?.id))
     const resumed = await follow(it, runId, all[second + 1]?.id)
     expect(resumed.map(({ id }) => id)).toEqual(rest)

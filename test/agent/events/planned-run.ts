@@ -17,14 +17,14 @@ type Kind = (typeof KINDS)[number]
 
 interface PlannedRound {
   readonly calls: readonly Kind[]
-  /** The client resolves its calls while others of the round still run. */
+  /** The client resolves its calls while other calls of the round still run. */
   readonly answersEarly: boolean
-  /** The other process takes the client's request. */
+  /** The other process receives the client's request. */
   readonly answersElsewhere: boolean
   readonly steers: boolean
   /** The process stops after the round, and the other one continues. */
   readonly handsOver: boolean
-  /** Calls that are held return in the reverse order. */
+  /** Held calls return in reverse order. */
   readonly isReversed: boolean
 }
 
@@ -165,7 +165,7 @@ interface Course {
   steer(): Promise<unknown>
 }
 
-/** Does what clients and operators do during the planned run. */
+/** Plays the clients and operators during the planned run. */
 async function drive({ rounds, allows }: Plan, { processes, runId, open, steer }: Course): Promise<void> {
   const [{ ports, key }] = processes
   let holder = 0
@@ -212,7 +212,7 @@ async function drive({ rounds, allows }: Plan, { processes, runId, open, steer }
   }
 }
 
-/** The leader follows the plan, whichever process asks; a member makes a call that is held and another one. */
+/** The leader follows the plan in either process. A member makes two calls, one of them held back. */
 function modelsOf(
   { rounds }: Plan,
   passed: (gate: string) => Promise<void>,

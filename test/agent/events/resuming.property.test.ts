@@ -4,7 +4,7 @@ import { fc } from '../../generators/seeded.ts'
 import { isWhole } from '../../whole.ts'
 import { anyPlan, playPlan } from './planned-run.ts'
 
-/** Plans that are played at the same time: they wait for one another's processes most of the time. */
+/** Number of plans played at the same time. Plans wait most of the time. */
 const AT_ONCE = 6
 
 test('each prefix of the events plus the resumed events is all events, once and in order', async () => {

@@ -31,7 +31,7 @@ async function follow(
 }
 const idsOf = (events: readonly RunEvent[]): string[] => events.flatMap((event) => ('id' in event ? [event.id] : []))
 
-/** The ids of the events up to the first of this type, after which the follower leaves. */
+/** Returns the ids of the events up to the first of this type. The follower then disconnects. */
 async function idsUpTo(runId: string, type: RunEvent['type']): Promise<string[]> {
   const seen: RunEvent[] = []
   const leave = new AbortController()
@@ -42,7 +42,7 @@ async function idsUpTo(runId: string, type: RunEvent['type']): Promise<string[]>
   return idsOf(seen)
 }
 
-/** Expects that a follower that has seen these ids gets all others by a resume, in order. */
+/** Expects that a follower with these ids gets all other events, in order, when it resumes. */
 async function expectResume(runId: string, seen: readonly string[]): Promise<void> {
   const rest = await follow(harness, runId, { after: seen.at(-1) })
   expect([...seen, ...rest.filter((id) => !seen.includes(id))]).toEqual(await follow(harness, runId))

@@ -21,7 +21,7 @@ const call = (id: string, status: ToolMessage['status'], more: Partial<ToolMessa
 const running = (notices: readonly RunNotice[] = [], more: Partial<Run> = {}): Run =>
   ({ id: 'r', status: 'running', startedAt: 1, createdAt: 0, notices, ...more }) as unknown as Run
 
-/** The ids of the stored events that these messages show, and whether an event is missing. */
+/** Returns the ids of the stored events in these messages, and whether an event is missing. */
 function shown(run: Run, messages: readonly Message[], settled?: { generation: number; number: number }) {
   const timeline = createTimeline(run, { from: 0, isWaiting: false, settled })
   const events = messages.flatMap((message) => [...timeline.add(message)])

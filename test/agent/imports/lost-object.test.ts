@@ -1,5 +1,5 @@
 /* Evidence, imports: A lost object stops no import, fork or export. */
-/* A lost object becomes a note, with a warning (promises O4): it ends no conversation, no fork of its session, and no export. */
+/* A note replaces a lost object, with a warning (promises O4). The conversation, forks and exports of the session still work. */
 import { afterEach, expect, test } from 'vitest'
 import { openHarness } from '../harness.ts'
 import type { Harness } from '../harness.ts'

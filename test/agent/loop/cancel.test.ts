@@ -12,7 +12,7 @@ afterEach(async () => {
 })
 const set = async (options: Parameters<typeof openHarness>[0]): Promise<Harness> =>
   (harness = await openHarness(options))
-/** A lease lasts for a minute. `running-program.ts` says what is promised: a second. */
+/** A lease is valid for a minute. `running-program.ts` says what is promised: a second. */
 const SOON_MS = 20_000
 const echo = makeTool('echo', async (input) => ({ text: JSON.stringify(input) }))
 const clientTools = [{ name: 'ask', description: 'asks the caller', parameters: { type: 'object' } }]

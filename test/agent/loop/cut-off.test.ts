@@ -12,7 +12,7 @@ afterEach(async () => {
   harness = undefined
 })
 
-/** A model that says something and then thinks for as long as it may. */
+/** A model that streams a text and then reasons until its time limit. */
 async function* thinking(_: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent> {
   yield { type: 'text.delta', part: 0, text: 'Let me think' }
   await new Promise((_resolve, reject) => {

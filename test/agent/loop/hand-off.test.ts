@@ -13,7 +13,7 @@ afterEach(async () => {
   harness = undefined
 })
 
-/** Something that is under way until it is let go. */
+/** Work in progress until the test releases it. */
 function gate(): { readonly begun: Promise<void>; readonly release: () => void; readonly pass: () => Promise<void> } {
   let begin = (): void => {}
   let release = (): void => {}
@@ -99,7 +99,7 @@ test('a hint of a deleted session removes its rows; the last step waits for late
   await serveHint({ ...ports, worker }, key, Infinity)
   expect(await ports.deletion.state(key)).toMatchObject({ removed: true, messages: 2 })
   await serveHint({ ...ports, worker }, key, Infinity)
-  // Due a lease's length later, still.
+  // The run is still due one lease length later.
   expect(await ports.janitor.due(ports.clock.now() + 61_000, 10)).toMatchObject([{ key }])
 })
 
@@ -156,7 +156,7 @@ test('an input and a tool result are accepted and due even if their hint cannot 
 })
 
 describe('a run that arrives while a worker checks for more work', () => {
-  /** A worker that has ended a run, and has seen nothing more, but not yet gone. */
+  /** A worker that has ended a run and found no more work, but has not stopped yet. */
   async function leaving() {
     const { begun, release, pass } = gate()
     const opened = await openHarness({

@@ -2,7 +2,7 @@ import type { Ports } from '../../../functions/runtime/program.ts'
 import { until } from '../../eventually.ts'
 
 /**
- * Ports that store the first output only after `cancel`, once the worker has read the cancel. By then, the following
+ * Ports that store the first output after `cancel`, once the worker has read the cancel. By then, the following
  * completion is complete: `isDue` returns whether it was requested.
  */
 export const cancelledWhileStoring =

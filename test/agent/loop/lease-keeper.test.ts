@@ -8,10 +8,10 @@ import type { Clock } from '../../../functions/ports/clock.ts'
 import type { RunLease } from '../../../functions/ports/run-lease.ts'
 import { until } from '../../eventually.ts'
 
-/** Waits take a hundredth of their time. */
+/** Waits are a hundred times shorter. */
 const HASTE = 100
 const system = createSystemClock()
-/** Time that moves only where a test says so: standing still for a second is not what takes a lease away. */
+/** Time that moves only where the test advances it, so a slow machine loses no lease. */
 const START = Date.UTC(2026, 0, 5)
 let ahead = 0
 const clock = {
@@ -31,7 +31,7 @@ afterEach(() => {
 const never = (): Promise<never> => new Promise(() => undefined)
 const down = (): Promise<never> => Promise.reject(new Error('the store is down'))
 
-/** A keeper of a lease of a minute; the ports that it is not given never respond. */
+/** A keeper of a one-minute lease. Ports that the test does not pass never respond. */
 function keep(given: Partial<RunLease> = {}, by: Clock = clock): LeaseKeeper {
   const lease: Lease = { ...mine, generation: 3, owner: 'o', runId: 'r', until: by.now() + 60_000, head: undefined }
   const silent = {
@@ -138,7 +138,7 @@ test('a suspended process detects from the clock alone that its lease has expire
   expect(check).toThrow(/no longer holds the lease/)
 })
 
-/** Time that moves only where a test says so, and timers with it. */
+/** Time and timers that move only where the test advances them. */
 function virtualClock(): Clock {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] })
   const sleep = (milliseconds: number, signal?: AbortSignal): Promise<void> =>

@@ -1,5 +1,5 @@
 /* Evidence, durability: A failed run continues behind cancelled inputs, and timeouts have the limit of timers. */
-/* A timeout may be longer than the platform's timers can wait (2^31 ms, 25 days): it is then as long as these can wait. */
+/* A timeout may be longer than the platform's timers can wait (2^31 ms, 25 days): it is then reduced to that limit. */
 import { afterEach, expect, test } from 'vitest'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { completionOf, openHarness } from '../harness.ts'

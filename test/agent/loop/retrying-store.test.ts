@@ -22,7 +22,7 @@ const RESULT = {
   durationMs: 1,
 } as unknown as Parameters<ReturnType<typeof createResultWriter>['write']>[0]
 
-/** A writer of results over a store that writes down what it has done, and whose steps take a turn each. */
+/** A writer of results over a store that records its steps. Each step takes one tick of the event loop. */
 function writing(completeCall?: RunLog['completeCall']) {
   const done: string[] = []
   const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve))
@@ -66,7 +66,7 @@ afterEach(() => void vi.useRealTimers())
 const refusal = new TooltrailError('storage_failed', 'no')
 const never = (): Promise<never> => new Promise(() => undefined)
 
-/** A holder's store of which each read or result does what is next; its lease ends after 20 s, of which waits take some. */
+/** A holder's store whose reads and results follow a script. The lease ends after 20 s, and waits use a part of them. */
 function retrying(...steps: readonly (() => Promise<unknown>)[]) {
   let [now, tries] = [0, 0]
   const next = async () => (steps[tries++] ?? steps.at(-1) ?? never)()

@@ -26,7 +26,7 @@ const ANSWER: RunEnd = {
 
 interface Found {
   readonly takeovers?: number
-  /** The cancel that a read finds after the end was refused. */
+  /** The cancel found by the read after the end was refused. */
   readonly cancel?: RunCancelled
   readonly settled?: () => Promise<void>
   readonly closed?: readonly ToolMessage[]
@@ -34,7 +34,7 @@ interface Found {
   readonly refused?: readonly Error[]
 }
 
-/** A run that is about to end, over a store that refuses to end what is cancelled. */
+/** A run before its end, with a store that refuses the end of a cancelled run. */
 function ending({ takeovers = 0, cancel, settled = async () => undefined, closed = [], refused = [] }: Found = {}) {
   const asked: RunEnd[] = []
   const events: RunEvent[] = []

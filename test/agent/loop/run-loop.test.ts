@@ -139,7 +139,7 @@ describe('a run', () => {
     expect(rows.map(({ sequence, status }) => [sequence, status])).toEqual(
       calls.map((_, place) => [place, place < 64 ? 'completed' : 'error']),
     )
-    // The log contains exactly the content that the model was sent.
+    // The log contains exactly the content sent to the model.
     expect(results.map((result) => result.role === 'tool' && result.parts)).toEqual(rows.map(({ parts }) => parts))
   })
 
@@ -162,9 +162,9 @@ describe('a run', () => {
     await settled(await submit('go'))
     const rows = (await log()).filter((message) => message.role === 'tool')
     expect(rows).toHaveLength(200)
-    // A write of DynamoDB has room for no more.
+    // The maximum of one DynamoDB transaction.
     expect(written).toEqual([64, 64, 64, 8])
-    // Events read from the log equal those that were followed live.
+    // Events read from the log equal the live events.
     for (const stored of rows.flatMap(messageEvents))
       expect(events.find((event) => 'id' in event && 'id' in stored && event.id === stored.id)).toEqual(stored)
   })

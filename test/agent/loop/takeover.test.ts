@@ -24,7 +24,7 @@ afterEach(async () => {
 const set = async (options: Parameters<typeof openHarness>[0]): Promise<Harness> =>
   (harness = await openHarness({ ...options, clock }))
 
-/** A run that a process started and then died: its lease is there until it ends. */
+/** A run whose process died after the start. Its lease stays until it expires. */
 async function leftBehind({ ports, key }: Harness, calls: readonly string[]): Promise<{ lease: Lease; runId: string }> {
   const input = { parts: [{ type: 'text', text: 'go' } as const] }
   const run = { agent: 'default', trigger: 'input', onBusy: 'queue', input, clientTools: [], startAs: 'dead' } as const
@@ -233,7 +233,7 @@ test('a process that was suspended until its lease was nearly expired starts no 
     makeTool(name, async () => {
       ran.push(name)
       await clock.sleep(place === 0 ? 20 : 100)
-      // The first to end makes room for the ninth.
+      // The first call to end lets the ninth start.
       if (place === 0) ahead = 51_000
       return { text: '' }
     }),

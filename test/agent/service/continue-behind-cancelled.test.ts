@@ -1,7 +1,7 @@
 /* Evidence, durability: A failed run continues behind cancelled inputs, and timeouts have the limit of timers. */
 /*
- * A run that failed, and is the last of the log, can be continued (docs/reference/api.md). An input that was queued behind it and cancelled
- * before it began has left nothing in the log.
+ * A failed run at the end of the log can be continued (docs/reference/api.md). An input queued behind it and cancelled before its
+ * start leaves no message in the log.
  */
 import { afterEach, expect, test } from 'vitest'
 import { ModelError } from '../../../functions/ports/model.ts'

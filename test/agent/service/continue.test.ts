@@ -28,7 +28,7 @@ const call = (text: string, name: string): Turn => ({
   calls: [{ id: `call-${name}`, name: 'look', arguments: JSON.stringify({ name }) }],
 })
 
-/** Ids and times differ between two sessions; everything else of a request does not. */
+/** Replaces ids and times, the only parts of a request that differ between two sessions. */
 function comparable({ instructions, messages, tools, toolChoice }: ModelRequest): string {
   const text = JSON.stringify({ instructions, messages, tools, toolChoice })
   const names = new Map<string, string>()
@@ -77,7 +77,7 @@ const CASES: readonly Case[] = [
   },
 ]
 
-/** The requests of the last turn, when each turn has a process of its own, or when one has them all. */
+/** Returns the requests of the last turn, with one process per turn or one process for all turns. */
 async function lastRequests({ policies, turns }: Case, restarts: boolean): Promise<string[]> {
   const script = restarts ? (turns[0] ?? []) : turns.flat()
   const harness = await openHarness({ script, tools: [look], policies })

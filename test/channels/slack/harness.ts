@@ -48,7 +48,7 @@ const SECRETS: Readonly<Record<string, string>> = {
   SLACK_SIGNING_SECRET: SIGNING_SECRET,
 }
 
-/** The program on real SQLite with a Slack of its own. */
+/** The program on real SQLite, with a separate Slack server. */
 export async function openSlackHarness(
   options: NonNullable<Parameters<typeof openHttpHarness>[0]> & {
     readonly slack?: Partial<SlackSettings>

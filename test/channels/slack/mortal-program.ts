@@ -15,14 +15,14 @@ import type { SlackServer } from '../../slack-server/slack-server.ts'
 export interface MortalProgram {
   readonly ports: Ports
   deliver(payload: object): Promise<Response>
-  /** From now on nothing that it does has an effect or comes back, as if its process had been killed. */
+  /** Stops all effects and responses of the program, as if its process had been killed. */
   die(): void
   close(): Promise<void>
 }
 
 const SECRETS: Readonly<Record<string, string>> = { SLACK_BOT_TOKEN: BOT_TOKEN, SLACK_SIGNING_SECRET: SIGNING_SECRET }
 
-/** The program on SQLite in a folder that others use too, with a clock that is `ahead` by some milliseconds. */
+/** The program on SQLite in a shared folder, with a clock that is `ahead` by some milliseconds. */
 export function openMortalProgram(options: {
   readonly folder: string
   readonly slack: SlackServer
@@ -76,7 +76,7 @@ export function openMortalProgram(options: {
   }
 }
 
-/** Ports whose calls neither begin nor come back once life is over. */
+/** Ports whose calls neither start nor return after the program's death. */
 function mortal<Of extends object>(ports: Of, life: { readonly isOver: boolean }): Of {
   const never = new Promise<never>(() => undefined)
   const wrapped = Object.entries(ports).map(([name, port]: [string, unknown]): [string, unknown] => {

@@ -18,7 +18,7 @@ import { repliesOf, wholeText } from './outbound/reply-fixture.ts'
 
 const QUESTION = { channel: 'D1', user: 'U1', text: 'is it fine?' }
 const WHOLE = 'Let me look.\n\nIt is fine.'
-/** Milliseconds by which the next program is ahead: leases and claims of the one before are over. */
+/** Milliseconds by which the next program's clock is ahead, so leases and claims of the one before have expired. */
 const LATER = 200_000
 
 const slow = defineTool({
@@ -32,7 +32,7 @@ const slow = defineTool({
   },
 })
 
-/** Says the same whenever it is asked the same, as a model that is asked again after a crash. */
+/** A model that gives equal completions for equal requests, such as those repeated after a crash. */
 const models: Models = {
   open: async () => ({
     name: 'script/ed',
@@ -43,7 +43,7 @@ const models: Models = {
           : { text: 'It is fine.' }
       const [first, ...rest] = turn.text.split(/(?<= )/)
       yield { type: 'text.delta', part: 0, text: first ?? '' }
-      // Long enough for a piece of its own.
+      // Long enough for a separate chunk.
       if (turn.text !== 'Let me look.') await sleep(1_300)
       yield { type: 'text.delta', part: 0, text: rest.join('') }
       yield { type: 'completion', completion: completionOf(turn) }
@@ -79,7 +79,7 @@ const isDelivered = async ({ ports }: MortalProgram, thread: string, channel?: s
   (await ports.sessions.read(sessionOf(thread, channel)))?.run !== undefined &&
   (await ports.outbox.pending(sessionOf(thread, channel), 1)).length === 0
 
-/** One reply with the whole text, and nothing of the bot beside it. */
+/** Expects one reply with the whole text, and no other message of the bot. */
 function expectOneReply(thread: string, channel = 'D1'): void {
   expect(wholeText(slack, channel, thread)).toBe(WHOLE)
   expect(new Set(repliesOf(slack, channel, thread).map(({ metadata }) => metadata.event_payload.run_id)).size).toBe(1)
@@ -104,7 +104,7 @@ function askAlone(): Asked {
   }
 }
 
-/** Asks in a thread. The earlier messages and the file must be read from Slack before a run exists. */
+/** Sends a message in a thread. The earlier messages and the file must be read from Slack before the run starts. */
 function askInThread(): Asked {
   slack.files.set('a.csv', { type: 'text/csv', data: Buffer.from('a,b\n') })
   const thread = slack.write({ channel: 'C1', user: 'U7', text: 'the build is red' })
@@ -129,7 +129,7 @@ describe('a process that dies at a call to Slack leaves one reply with the whole
   test.each([
     // Calls of a reply: the bot's identity, the status, the stream, two chunks, its end, and the status again.
     ...callsOf(7, askAlone, 'a direct message'),
-    // Who the bot is, the thread and the file in any order, and the status.
+    // Calls for the bot's identity, the thread and the file in any order, and the status.
     ...callsOf(4, askInThread, 'a mention with a file in a thread'),
   ])(
     '$name, at call $at, $when Slack has done it',
@@ -148,11 +148,11 @@ describe('a process that dies at a call to Slack leaves one reply with the whole
       }
       const { channel, thread, event, input } = ask()
       void first.deliver(event)
-      // A slow machine may need fewer calls: then nothing dies.
+      // A slow machine may make fewer calls. Then the program is not killed.
       const isReached = async (): Promise<boolean> => slack.calls.length >= at || isDelivered(first, thread, channel)
       await expect.poll(isReached).toBe(true)
       const second = start(LATER)
-      // Slack delivers an event again that got no 200.
+      // Slack redelivers an event without a 200.
       await expect.poll(async () => (await second.deliver(event)).status).toBe(200)
       await expect.poll(() => isDelivered(second, thread, channel)).toBe(true)
       expectOneReply(thread, channel)
@@ -174,7 +174,7 @@ test.each(['chat.startStream', 'chat.postMessage'])(
     const { promise, resolve } = Promise.withResolvers<undefined>()
     let isFirst = true
     slack.fault = (call) => {
-      // Streams that are refused are posted whole.
+      // If a stream is refused, its text is posted as one message.
       if (method === 'chat.postMessage' && call.method === 'chat.startStream') return { refusal: 'not_allowed' }
       if (call.method !== method || !isFirst) return undefined
       isFirst = false
@@ -200,7 +200,7 @@ test('there is one complete reply, whatever Slack answers to any single call', a
   const faults: readonly Fault[] = ['ignored', 'silent', 'busy', 'broken', { refusal: 'internal_error' }]
   const cases = faults.flatMap((fault) => Array.from({ length: 6 }, (_, at) => ({ fault, at: at + 1 })))
   const counts = new Map<string, number>()
-  // Then it knows who the bot is.
+  // Then it knows the bot's identity.
   const known = slack.write(QUESTION)
   await program.deliver(directMessage({ ts: known, text: QUESTION.text }))
   await expect.poll(() => isDelivered(program, known)).toBe(true)

@@ -30,7 +30,7 @@ test('the first words are sent immediately, and later words in batches', async (
   harness = await openSlackHarness({
     script: [
       async function* () {
-        // Longer than what begins a run takes: it has been shown without a word by then.
+        // Longer than the start of a run. By then Slack shows the run without text.
         await new Promise((resolve) => setTimeout(resolve, 100))
         yield { type: 'text.delta', part: 0, text: 'At once.' }
         first.resolve()
@@ -46,6 +46,6 @@ test('the first words are sent immediately, and later words in batches', async (
   const waited = performance.now() - said
   over.resolve()
   await expect.poll(pending).toBe(0)
-  // Otherwise they wait for the rest of the second in which Slack is asked once.
+  // Otherwise they wait for the rest of the second, because Slack is called once per second.
   expect(waited).toBeLessThan(750)
 })

@@ -32,7 +32,7 @@ test(
     const programs = await Promise.all(Array.from({ length: PROCESSES }, () => startProgram({ env })))
     const pick = (): string => programs[Math.floor(random() * PROCESSES)]?.client.url ?? ''
 
-    /** Delivers until it is taken, as Slack does; returns how often that took. */
+    /** Delivers an event until it is acknowledged, like Slack. Returns the number of attempts. */
     async function deliver(event: object): Promise<number> {
       for (let attempt = 1; ; attempt++) {
         const status = await sendEvent(pick(), event, { 'x-slack-retry-num': String(attempt) })
@@ -70,7 +70,7 @@ test(
           ...new Set(repliesOf(slack, channel, first).map(({ metadata }) => metadata.event_payload.run_id)),
         ]
         await expect.poll(() => runs().length, { timeout: OVER_MS, interval: 250 }).toBe(2)
-        // In order, and nothing of the bot beside the replies; what is being corrected may take a moment.
+        // Expects the replies in order and no other message of the bot. Retries while a message is being corrected.
         const session = `slack-T1-${channel}-${first}`
         await expect
           .poll(async () => wholeText(slack, channel, first) === (await answersOf(session)), { timeout: OVER_MS })

@@ -26,7 +26,7 @@ async function open(): Promise<void> {
 }
 
 let deliveries = 0
-/** The session that the delivery goes into. */
+/** The session of the delivery. */
 async function deliver(owner = 'ada'): Promise<unknown> {
   const id = `m-${++deliveries}`
   const body = JSON.stringify({ id: '7', text: `delivery ${deliveries}`, who: owner })
@@ -57,7 +57,7 @@ test('a delivery whose session id is in use always gets a replacement session', 
   expect(await deliver()).toBe(second)
   expect(await deliver('bob')).toBe(second)
   expect(await sessions.read(keyOf(second))).toMatchObject({ owner: 'ada', byChannel: true })
-  // The taken ids are free again, and the conversation stays where it is.
+  // The taken ids are free again, and the conversation keeps its session.
   for (const session of ['s-7', first]) await deletion.tombstone(keyOf(session))
   expect(await deliver()).toBe(second)
   expect((await reader.runs(keyOf('s-7'), { limit: 9 })).runs).toEqual([])

@@ -1,6 +1,6 @@
 /*
- * A webhook names its session by a number above 2^53 (ids of orders, snowflakes). Each number is a session of its own, and the text
- * has the numbers as they were sent (10.00 too).
+ * A webhook names its session by a number above 2^53, such as an order id. Each number gets its own session, and the text keeps
+ * the numbers unchanged (10.00 too).
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startScriptedProgram } from '../../e2e/scripted-program.ts'

@@ -7,7 +7,7 @@ import { GetItemCommand } from '@aws-sdk/client-dynamodb'
 import { expect, onTestFinished, test } from 'vitest'
 import { openDynamo } from '../../../functions/runtime/aws/clients.ts'
 
-/** Connections that a client has at most. */
+/** Maximum number of a client's connections. */
 const ALL = 50
 
 test('a response that stalls in its body fails and releases its connection', async () => {

@@ -26,7 +26,7 @@ beforeEach(async () => {
 })
 afterEach(() => harness.close())
 
-/** The handler on real rows, with an index that takes everything but messages of `refused` sessions. */
+/** The handler on real rows, with an index that accepts everything except messages of `refused` sessions. */
 function open(options: { readonly refused?: string; readonly queueFails?: boolean } = {}) {
   const written: HistoryChange[] = []
   const deadLettered: DeadLetter[] = []

@@ -59,7 +59,7 @@ const open = () =>
     },
   })
 
-/** Asks the model, so that its provider is sent a key. */
+/** Requests a completion, which sends a key to the provider. */
 async function ask(models: ReturnType<typeof open>, name = 'anthropic/claude-test'): Promise<void> {
   const model = await models.open(name)
   await expect(model.stream(REQUEST, new AbortController().signal)[Symbol.asyncIterator]().next()).rejects.toThrow()

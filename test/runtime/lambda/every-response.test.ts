@@ -46,7 +46,7 @@ afterAll(async () => {
   await harness.close()
 })
 
-/** Every path that the API describes, those beside it, and one that there is not. */
+/** Every documented path of the API, the other paths, and an unknown one. */
 const paths = (): string[] => {
   const ids = { session: 's', message: messages[0]?.id ?? '', run: 'none', deletion: 'none' }
   const described = Object.keys(harness.document.paths).map((path) =>

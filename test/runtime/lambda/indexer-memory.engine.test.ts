@@ -20,10 +20,10 @@ import { writeMessages } from '../../history/index-corpus.ts'
 import { memoryOf } from '../../history/memory-of.ts'
 import { REGION } from '../../engines/region.ts'
 
-/** Outputs in MB of one batch. `WHOLE=1`: what once ended the function for want of memory, a hundred times. */
+/** Outputs of one batch, in MB. `WHOLE=1`: a hundred times the size that once exhausted the function's memory. */
 const [LARGEST, OTHERS] = isWhole ? [100, 32] : [40, 2]
 const SIZES = [LARGEST, ...Array.from({ length: OTHERS }, () => 5)]
-/** Less than the heap of the function. */
+/** A heap smaller than the function's. */
 const HEAP = 96
 const BOUND = 128
 const LINE = '2026-01-01T00:00:00Z INFO request ok xxxxxxxxxxxx\n'
@@ -94,7 +94,7 @@ withEngines(['dynamodb', 's3', 'sqs', 'opensearch'], (endpoints) => {
     AWS_ENDPOINT_URL_SQS: endpoints.sqs,
     AWS_ENDPOINT_URL_S3: endpoints.s3,
   })
-  /** How many documents hold the last words of an output. */
+  /** Number of documents with the last words of an output. */
   async function foundIn(place: number): Promise<number> {
     const body = { query: { term: { t_all: `end-of-${place}` } } }
     const headers = { 'content-type': 'application/json' }

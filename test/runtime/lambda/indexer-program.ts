@@ -4,7 +4,7 @@ import { readIndexerSettings } from '../../../functions/runtime/settings/config.
 import { createIndexerHandler } from '../../../functions/runtime/lambda/indexer.ts'
 import { sayMemory } from '../../history/memory-of.ts'
 
-/** The indexer's handler in a process of its own: one invocation with the event of this file. */
+/** The indexer's handler in a separate process: one invocation with the event in this file. */
 const event = JSON.parse(await readFile(process.argv[2] ?? '', 'utf8')) as DynamoDBStreamEvent
 const handler = createIndexerHandler(readIndexerSettings())
 const started = Date.now()

@@ -20,7 +20,7 @@ interface Seen {
   readonly hints: Hint[]
   readonly warnings: string[]
   flushed: number
-  /** How often spans were sent. */
+  /** Number of requests with spans. */
   sent: number
 }
 

@@ -15,10 +15,10 @@ export interface Streamed {
   readonly body: Buffer
 }
 
-/** Between status and headers, as JSON, and the body. */
+/** Separator between the JSON of status and headers and the body. */
 const SEPARATOR = Buffer.alloc(8)
 
-/** Puts Lambda's global there, which writes status and headers with the first write, as Lambda's runtime client does. */
+/** Sets Lambda's global, which writes status and headers with the first write, like Lambda's runtime client. */
 export function putLambdaGlobal(): void {
   Object.assign(globalThis, {
     awslambda: {
@@ -39,7 +39,7 @@ export function putLambdaGlobal(): void {
   })
 }
 
-/** Takes it away again. */
+/** Removes the global. */
 export const removeLambdaGlobal = (): void => void Reflect.deleteProperty(globalThis, 'awslambda')
 
 /** An event of the REST API for a path. */

@@ -5,7 +5,7 @@ import { createSecretsCheck } from '../../../functions/runtime/lambda/missing-se
 
 const NAMES = ['SLACK_BOT_TOKEN', 'SLACK_SIGNING_SECRET', 'HOOK_SECRET']
 
-/** Log lines for a secret with these fields, whose settings need all of `needed`. */
+/** Returns the log lines for a secret with these fields, with settings that need all of `needed`. */
 async function said(fields: object | undefined, needed: readonly string[], names: readonly string[] = NAMES) {
   const [lines, counts]: [string[], number[]] = [[], []]
   let reads = 0

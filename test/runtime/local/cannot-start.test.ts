@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 
 const ROOT = join(import.meta.dirname, '../../..')
-/** Nothing listens there. */
+/** A port without a listener. */
 const CLOSED_PORT = 'http://127.0.0.1:9'
 
 const storesAt = (address: string): Readonly<Record<string, string>> => ({
@@ -54,7 +54,7 @@ test('a store that accepts connections but never responds ends the program with 
 })
 
 test('a store that refuses the credentials ends the program with one line', async () => {
-  // In a process of its own: the test waits for the program meanwhile.
+  // In a separate process, because the test blocks while it waits for the program.
   const refusing = `require('node:http').createServer((_, response) => {
     response.writeHead(400, { 'content-type': 'application/x-amz-json-1.0' })
     response.end(JSON.stringify({ __type: 'UnrecognizedClientException', message: 'the token is invalid' }))

@@ -70,7 +70,7 @@ test('a search waits only for pending writes of its own tenant', async () => {
   const counting = setInterval(() => turns++, 5)
   expect(await find('quiet', 'zebra')).toBe(1)
   expect(marks()).toBeGreaterThan(0)
-  // Writes of this thread go before the indexing.
+  // Writes of this thread have priority over the indexing.
   transaction(database, () => write(database, 'UPDATE sessions SET updatedAt = ?', 1))
   await all
   clearInterval(counting)
@@ -88,7 +88,7 @@ test('texts that an earlier version indexed are indexed again in the background'
   await merger.merge(undefined)
   const indexed = (): number => readOne<{ n: number }>(database, 'SELECT count(*) AS n FROM historyWords')?.n ?? 0
   const all = indexed()
-  // As if no document outside ASCII had its tokens.
+  // Removes the tokens of all documents with text outside ASCII.
   const words = 'DELETE FROM historyWords WHERE rowid IN (SELECT id FROM historyDocuments WHERE text <> ?)'
   transaction(database, () => {
     write(database, words, 'plain words')

@@ -22,7 +22,7 @@ afterEach(async () => {
 const HERE = { port: 0, host: '127.0.0.1' }
 const notCrowded = (): boolean => false
 
-/** A server whose responses begin at once and end when they are released. */
+/** A server whose responses start at once and end when the test releases them. */
 async function serveSlowly() {
   const asked = Promise.withResolvers<void>()
   const end = Promise.withResolvers<void>()
@@ -82,7 +82,7 @@ test('a draining server does not wait for a disconnected client, and can abort a
   expect((await results).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
 })
 
-/** A client that asks so often at once and reads nothing, once the system takes no more of the first response. */
+/** A client that sends this many requests at once and reads nothing. Resolves when the buffers of the first response are full. */
 async function unreadBy(respond: () => Response, { isCrowded = notCrowded, requests = 1 } = {}) {
   const responses: ServerResponse[] = []
   const asked = Promise.withResolvers<void>()
@@ -103,7 +103,7 @@ async function unreadBy(respond: () => Response, { isCrowded = notCrowded, reque
   return { client, response, responses }
 }
 
-/** Resolves when the system takes no more of a response. */
+/** Resolves when the system's buffers are full. */
 async function stuck(response: ServerResponse): Promise<void> {
   const sent = (): number => response.socket?.bytesWritten ?? 0
   for (let before = -1, same = 0; same < 5; before = sent()) {
@@ -112,7 +112,7 @@ async function stuck(response: ServerResponse): Promise<void> {
   }
 }
 
-/** A body without end, in pieces of this many bytes. */
+/** An endless body, in chunks of this many bytes. */
 const endless = (bytes: number): Response =>
   new Response(
     new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(bytes)) }, { highWaterMark: 0 }),
@@ -120,7 +120,7 @@ const endless = (bytes: number): Response =>
 
 test('the buffered bytes for a client that does not read are bounded, whatever the kernel buffers', async () => {
   const shared = createSharedBytes().of('acme')
-  // More than the buffers of a connection take.
+  // More bytes than the buffers of a connection hold.
   const text = Buffer.alloc(60_000_000, 'x')
   const { client, response } = await unreadBy(() => new Response(bodyOf(shared.pieces(text))))
   const waiting = response.writableLength
@@ -129,9 +129,9 @@ test('the buffered bytes for a client that does not read are bounded, whatever t
   client.destroy()
 })
 
-/** Minutes pass, of which the server sees each look. */
+/** Advances the clock by minutes, one server check at a time. */
 const pass = (minutes: number): Promise<unknown> => vi.advanceTimersByTimeAsync(minutes * 60_000)
-/** The clock of the looks; the rest of the server goes by the real one. */
+/** The clock of the checks. The rest of the server uses the real clock. */
 const fakeLooks = () => vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'Date'] })
 
 test.each([
@@ -161,7 +161,7 @@ test.each([PIECE, 512 * 1024])(
   },
 )
 
-/** The client reads until the system asks for more, and it is full again, as before. */
+/** The client reads until the server writes more, and the buffers are full again. */
 async function readUntilMoreIsTaken(client: Socket, response: ServerResponse): Promise<void> {
   const before = response.socket?.bytesWritten
   while (response.socket?.bytesWritten === before) {

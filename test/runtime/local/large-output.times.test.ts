@@ -10,7 +10,7 @@ import type { HttpHarness } from '../../http/harness.ts'
 const MB = isWhole ? 100 : 16
 const LINE = '2026-01-01T00:00:00Z INFO request ok xxxxxxxxxxxx\n'
 /**
- * Time limits of a health check, and of a search. A search waits 5 s for the index, and reports when it went without.
+ * Time limits of a health check, and of a search. A search waits 5 s for the index, and reports if it was incomplete.
  */
 const HEALTHY_MS = 1_000
 const SEARCHED_MS = 8_000
@@ -23,7 +23,7 @@ beforeEach(async () => {
 })
 afterEach(() => harness.close())
 
-/** The longest time for which the event loop did nothing else. */
+/** The longest time for which the event loop was blocked. */
 function watchLoop(): () => number {
   let [longest, before] = [0, performance.now()]
   const tick = (): void => {

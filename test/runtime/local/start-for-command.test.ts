@@ -14,7 +14,7 @@ import { openLocalPorts } from '../../../functions/runtime/local/ports.ts'
 import { startForCommand } from '../../../functions/runtime/local/start-for-command.ts'
 import { newRun } from '../../contracts/session-fixture.ts'
 
-/** Longer than a program takes from its start to its first sweep. */
+/** Longer than the time from a program's start to its first sweep. */
 const SWEPT_MS = 2_000
 const access = { secret: newKeySecret(), tenant: 'acme' }
 
@@ -26,7 +26,7 @@ afterEach(() => rm(folder, { recursive: true }))
 
 const settings = () => readSettings({ TOOLTRAIL_DATA: folder, MODEL: 'demo/demo' })
 
-/** A run whose holder died, so long ago that its lease has ended. */
+/** A run whose holder died so long ago that its lease has expired. */
 async function leaveRun(key = { tenant: 'acme', session: 's' }): Promise<string> {
   const past = { now: () => Date.now() - 2 * LEASE_MS, sleep: () => Promise.resolve() }
   const ports = openLocalPorts({ dataFolder: folder, logLevel: 'error', modelSettings: {} }, past)

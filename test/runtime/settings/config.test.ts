@@ -36,7 +36,7 @@ describe('the settings', () => {
     [{ AWS_REGION: 'us-west-2', AWS_PROFILE: 'work' }, /^bedrock\/us\./],
     [{ AWS_REGION: 'eu-central-1', AWS_WEB_IDENTITY_TOKEN_FILE: '/token' }, /^bedrock\/eu\./],
     [{ AWS_REGION: 'ap-south-1', AWS_CONTAINER_CREDENTIALS_FULL_URI: 'http://169.254.170.23/' }, /^bedrock\/global\./],
-    // A region alone is no sign that Bedrock is meant.
+    // A region alone does not select Bedrock.
     [{ AWS_REGION: 'eu-central-1' }, /^demo\/demo$/],
     [{ MODEL_BASE_URL: 'http://127.0.0.1:11434/v1', MODEL: 'llama' }, /^openai-compatible\/llama$/],
     [{ ANTHROPIC_API_KEY: 'k', MODEL: 'openai/x' }, /^openai\/x$/],

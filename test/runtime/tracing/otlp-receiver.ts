@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { z } from 'zod'
 
-/** The JSON form of OTLP's traces, strictly: ids are hexadecimal, 64-bit numbers are strings, and nothing else is there. */
+/** The JSON form of OTLP's traces, strictly: ids are hexadecimal, 64-bit numbers are strings, and other fields are refused. */
 const Value = z.union([
   z.strictObject({ stringValue: z.string() }),
   z.strictObject({ intValue: z.union([z.int(), z.string().regex(/^-?\d+$/)]) }),
@@ -54,7 +54,7 @@ type Respond = (request: IncomingMessage, response: ServerResponse) => void
 const take: Respond = (_request, response) =>
   void response.writeHead(200, { 'content-type': 'application/json' }).end('{"partialSuccess":{}}')
 
-/** An OTLP endpoint over HTTP that decodes what it is sent, and refuses what is not of the format. */
+/** An OTLP endpoint over HTTP that decodes requests and refuses malformed ones. */
 export async function startReceiver(respond: Respond = take) {
   const spans: Received[] = []
   const headers: IncomingMessage['headers'][] = []

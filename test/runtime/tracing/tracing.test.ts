@@ -18,7 +18,7 @@ interface Recorded {
   ended: boolean
 }
 
-/** As an SDK at the level of the API: keeps spans, and the active one across awaits. */
+/** An SDK for OpenTelemetry's API that records spans and keeps the active span across awaits. */
 function record(): Recorded[] {
   const spans: Recorded[] = []
   const store = new AsyncLocalStorage<Context>()

@@ -85,7 +85,7 @@ interface Step {
   readonly point: Point
   readonly of: Requested
   readonly sized: SizedRequest
-  /** Nothing was decided since the request before, and no run has ended that other policies look at. */
+  /** There was no decision since the request before, and no run ended that policies consider. */
   readonly extendsLast: boolean
 }
 
@@ -94,7 +94,7 @@ const hasMedia = (log: readonly Message[]): boolean =>
     parts.some(({ type }) => type === 'image'),
   )
 
-/** Every request of a log, each with what was decided before it. */
+/** Every request of a log, with the decisions before it. */
 async function walk(log: readonly Message[], agent: Agent): Promise<Step[]> {
   const steps: Step[] = []
   let decided: SessionContext = {}
@@ -108,7 +108,7 @@ async function walk(log: readonly Message[], agent: Agent): Promise<Step[]> {
     } else if (before === undefined) decided = atBegin(point, agent, decided)
     const of = requested(point, agent, decided)
     const sized = await sizeRequest(of)
-    // Images beyond those that a policy sends again leave when their turn is over.
+    // Images above the limit of the policy are left out after their turn.
     const changes = isNew && (agent.policies.replay === 'conversation' || hasMedia(point.log))
     const extendsLast = before !== undefined && decided === known && sized.decision === undefined && !changes
     steps.push({ point, of, sized, extendsLast })
@@ -147,7 +147,7 @@ describe('requests for any log under any policy', () => {
           if (rounds > 1) expect(sized.tokens).toBeLessThanOrEqual(requestTokensOf(agent))
           if (sized.decision === undefined) continue
           if (sized.decision.cut !== undefined) cuts++
-          // A nearly full context may lose more with the next decision.
+          // The next decision may reduce a nearly full context further.
           if (sized.tokens > requestTokensOf(agent) * 0.95) continue
           const again = await sizeRequest(requested(point, agent, sized.decision))
           expect(again.request).toEqual(sized.request)

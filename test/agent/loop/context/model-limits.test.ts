@@ -14,7 +14,7 @@ afterEach(() => harness.close())
 const WORDS = 'one two three four five six seven eight nine ten '
 const policies = { contextTokens: 3_000, consolidation: false } as const
 
-/** Completes with what a provider counts: `rate` times what the request weighs. */
+/** Completes, and reports tokens like a provider: `rate` times what the request weighs. */
 const counting = (text: string, rate: number): Turn =>
   async function* (request) {
     yield { type: 'completion', completion: completionOf({ text, inputTokens: Math.round(countOf(request) * rate) }) }
@@ -29,7 +29,7 @@ async function converse(turns: number, words = 20): Promise<void> {
 const isCut = ({ messages }: ModelRequest): boolean =>
   messages[0]?.parts.some((part) => 'text' in part && part.text === CUT_NOTE) === true
 
-/** Refuses requests that weigh more than `most`; as a provider does that counts one token for each unit of weight. */
+/** Refuses requests that weigh more than `most`; like a provider that counts one token per unit of weight. */
 const holding = (most: number, refuse: (count: number) => ModelError): Turn =>
   async function* (request) {
     const count = countOf(request)
@@ -54,7 +54,7 @@ describe('a model with a smaller limit than its agent’s setting · sqlite', ()
     expect((await harness.ports.reader.context(harness.key)).limits).toEqual({ 'script/ed': 1_000 })
     const next = await harness.service.context(harness.session, undefined)
     expect([next.contextTokens, next.estimatedTokens <= 1_000]).toEqual([1_000, true])
-    // Another process, and later runs, know it without a refusal.
+    // Another process and later runs use the learned limit without a refusal.
     const other = harness.another(script)
     for (let turn = 0; turn < 5; turn++) await other.settled(await other.submit(`${turn} ${WORDS.repeat(20)}`))
     expect(other.requests.every((request) => countOf(request) <= 1_000)).toBe(true)
@@ -114,7 +114,7 @@ describe('a model with a smaller limit than its agent’s setting · sqlite', ()
     expect(harness.requests).toHaveLength(7)
     const { repairs, ...after } = await harness.ports.reader.context(harness.key)
     expect(after).toEqual(before)
-    // The texts have no other form, so that no step was taken.
+    // Texts have no other form, so there was no repair step.
     expect(repairs?.['openai-compatible/script/ed']?.steps).toEqual([])
     await converse(1)
     expect(harness.requests.at(-1)?.messages.slice(0, 10)).toEqual(harness.requests[5]?.messages.slice(0, 10))

@@ -79,7 +79,7 @@ describe('a refused request', () => {
     expect(first?.narrowNames).toBe(true)
     const ids = (first?.messages ?? []).flatMap((one) => (one.role === 'tool' ? [one.toolCallId] : []))
     expect(ids).toEqual([expect.stringMatching(/^c[a-zA-Z0-9]{8}$/)])
-    // Later runs begin with it, byte for byte.
+    // Later runs start from this form, byte for byte.
     await other.settled(await other.submit('on'))
     expect(other.requests[1]?.messages.slice(0, first?.messages.length)).toEqual(first?.messages)
   })
@@ -94,7 +94,7 @@ describe('a refused request', () => {
     expect(run).toMatchObject({ status: 'failed', error: { code: 'invalid_request' } })
     const result = (await harness.log()).find(({ role }) => role === 'tool')
     expect(run.error?.message).toContain(result?.id ?? '?')
-    // The usual form, narrow names, and arguments as an object: there are no media and there is no reasoning.
+    // The usual form, narrow names, and arguments as an object. The request has no media and no reasoning.
     expect(harness.requests).toHaveLength(4)
     // Neither form has helped, so the next run begins with the usual one.
     expect(await stepsOf(harness)).toEqual([])
@@ -113,7 +113,7 @@ describe('a large refused request', () => {
     expect(smaller?.messages.length).toBeLessThan(whole?.messages.length ?? 0)
     expect([whole, smaller, narrow].map((request) => request?.narrowNames)).toEqual([undefined, undefined, true])
     expect(narrow?.messages[0]).toEqual(whole?.messages[0])
-    // No second smaller request follows another form.
+    // After another form of the request, no second smaller request is sent.
     expect(done?.messages.length).toBe(whole?.messages.length)
     const codes = harness.events.flatMap((event) => (event.type === 'warning' ? [event.code] : []))
     expect(codes).toEqual(['context_reduced', 'request_repaired', 'request_repaired'])
@@ -165,7 +165,7 @@ test('a run sends four repaired requests at most, even if a fifth form differs',
   const image = { type: 'image', mediaType: 'image/png', data: Buffer.from('an image') } as const
   const run = await harness.settled(await harness.submit([{ type: 'text', text: 'look' }, image]))
   expect(run.status).toBe('failed')
-  // Omission, reasoning, names and media; the form without unknown parts would be the fifth.
+  // The four forms omit messages, reasoning, names and media. The form without unknown parts would be the fifth.
   expect(details().at(-1)).toMatch(/without images and files$/)
   expect(await stepsOf(harness)).toEqual([])
   const repaired = harness.events.filter((event) => event.type === 'warning' && event.code === 'request_repaired')

@@ -39,7 +39,7 @@ test('members that complete at once are appended to the log one by one, in order
   const it = await set({
     script: [{ calls: [give('one', 'a'), give('other', 'b')] }, { text: 'both' }],
     team: { one: { script: [{ text: 'one' }] }, other: { script: [{ text: 'other' }] } },
-    // The first that comes takes the longest.
+    // The first call takes the longest.
     change: withLog((log) => ({
       async appendRound(lease, round, account) {
         most = Math.max(most, ++storing)
@@ -71,7 +71,7 @@ test('a member’s completion is stored after all its results, including results
     },
     tools: [
       makeTool('work', async (input) => {
-        // Its result is begun to be stored while the other's completion waits for the other's result.
+        // The write of its result starts while the other member's completion waits for the other result.
         if ((input as { of: string }).of === 'slow') await until(() => asked(it, 'a').length === 2)
         return { text: JSON.stringify(input) }
       }),

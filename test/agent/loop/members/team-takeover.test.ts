@@ -39,7 +39,7 @@ interface Left {
 }
 type Call = readonly [name: string, input: string]
 
-/** A run of a dead process, up to the state `left`. */
+/** A run of a killed process, up to the state `left`. */
 async function leftBehind({ ports, key }: Harness): Promise<Left> {
   const input = { parts: [{ type: 'text', text: 'go' } as const] }
   const run = { agent: 'default', trigger: 'input', onBusy: 'queue', input, clientTools: [], startAs: 'dead' } as const
@@ -109,7 +109,7 @@ async function open(script: readonly Turn[] = says('all done'), policies: Partia
   return (harness = await openHarness({ script, team, tools: [pay, look], policies, clock }))
 }
 
-/** Continues the run with the next holder. Returns the log, and how often each model was asked. */
+/** Continues the run with the next holder. Returns the log and the number of requests to each model. */
 async function takenOver(it: Harness, { runId }: Left): Promise<{ log: readonly Message[]; asked: string[] }> {
   ahead += 61_000
   await it.worker.serve(it.key)
@@ -212,7 +212,7 @@ test('a member resumes even if its leader no longer lists members', async () => 
 
 test.each([
   ['lead', 100, 'budget', 'none'],
-  // Summaries count under this name, too.
+  // Requests for summaries are counted under this name, too.
   ['summary', 60, 'answer', 'auto'],
 ] as const)(
   'usage of ended members counts once towards the run’s budget for each holder: %s, %i of 100',

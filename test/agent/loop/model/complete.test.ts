@@ -25,7 +25,7 @@ const refused = new ModelError('refused', 'no', { retryable: false })
 /** `silence` ends with the signal, `deaf` never. A number is milliseconds of silence. */
 type Attempt = readonly (ModelEvent | Error | 'silence' | 'deaf' | number)[]
 
-/** Asks a model that does these things, one list an attempt; waits take no time and are noted. */
+/** Requests a completion from a model with this script, one list per attempt. Waits take no time and are recorded. */
 function ask(attempts: readonly Attempt[], signal = new AbortController().signal, check = (): void => undefined) {
   const waits: number[] = []
   const events: RunEvent[] = []

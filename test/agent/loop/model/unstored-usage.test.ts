@@ -38,7 +38,7 @@ async function counted({ ports, key }: Harness): Promise<Record<string, readonly
   )
 }
 
-/** Within a tenth. */
+/** Equal within 10 %. */
 const about = (tokens: number) => ({
   asymmetricMatch: (found: unknown) => typeof found === 'number' && Math.abs(found - tokens) < tokens / 10,
 })
@@ -131,7 +131,7 @@ test('a run stored as ended counts its completion once, even after its lease exp
         ...from.log,
         async endRun(...end) {
           const ended = await from.log.endRun(...end)
-          // Longer than it takes to look at the header again.
+          // Longer than the interval of header reads.
           await sleep(2_000)
           return ended
         },

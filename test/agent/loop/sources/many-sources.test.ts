@@ -9,7 +9,7 @@ let harness: Harness
 afterEach(() => harness.close())
 
 const RESULTS_OF_ROUND = 50
-/** One round more than a completion numbers. */
+/** One round more than the number of sources that a completion assigns numbers to. */
 const ROUNDS = MAX_NUMBERED_RESULTS / RESULTS_OF_ROUND + 1
 const REST = RESULTS_OF_ROUND
 

@@ -20,7 +20,7 @@ const thread = {
 
 let stopped: AbortController
 let expected: number[]
-/** Ends the time that the checks have. */
+/** Ends the time limit of the checks. */
 let timeOut: () => void
 let tenant = 0
 beforeEach(() => {
@@ -45,7 +45,7 @@ function stateOf(): RunState {
   } as unknown as RunState
 }
 
-/** Lets a check of another run have the tenant's turn, and a long rest. */
+/** Lets a check of another run use the tenant's slot, followed by a long rest. */
 function holdLine(): void {
   const hostile = { name: 'x', parameters: { type: 'string', pattern: '^(a+)+$' } }
   const other = { run: {} as Run, tenant: `t${tenant}`, signal: new AbortController().signal }

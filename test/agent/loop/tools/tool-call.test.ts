@@ -112,7 +112,7 @@ test('a call removes its timer and its listeners, however it ends', async () => 
   )
   await execute(makeTool('work', never, { timeoutMs: 1 }), work)
   expect(getEventListeners(work.signal, 'abort')).toEqual([])
-  // Other timers of this process may have begun or ended meanwhile.
+  // Other timers of this process may have started or ended since the count.
   await eventually(() => expect(timers()).toBeLessThanOrEqual(before))
 })
 

@@ -57,7 +57,7 @@ function contextOf(owner: string | undefined, searchScope: Policies['searchScope
   }
   const context = createToolContext(
     {
-      // As it is now, which may not be as the run found it.
+      // The current value, which may differ from the value at the start of the run.
       sessions: { read: async () => ({ ...session, ...(bound ? { ownerBound: true } : {}) }) },
       reader,
       outputs: { put: none, read: none, stat: none, link: none, remove: none, removeAll: none },

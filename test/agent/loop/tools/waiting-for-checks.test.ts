@@ -8,7 +8,7 @@ import type { Harness } from '../../harness.ts'
 let harness: Harness
 afterEach(() => harness.close())
 
-/** Time passes ten times as fast: a run counts as stalled after 3 s, and checks wait for 1 s. */
+/** Time passes ten times faster: a run is stalled after 3 s, and checks wait for 1 s. */
 const HASTE = 10
 const system = createSystemClock()
 const START = Date.now()

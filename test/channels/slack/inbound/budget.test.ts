@@ -13,7 +13,7 @@ afterEach(() => harness.close())
 const USED_UP = 'What may be used in a day is used up. Please ask again after midnight (UTC).'
 const THREAD = '1700000001.000100'
 
-/** A tenant that may use one token a day; the last of the turns is the one that uses it. */
+/** A tenant with a budget of one token per day. The last of the turns uses it. */
 const open = async (...script: Turn[]): Promise<void> =>
   void (harness = await openSlackHarness({
     script: [...script, { text: 'Hi.' }],

@@ -68,7 +68,7 @@ test('a rating does not change the rank of its message in search', async () => {
   const rated = last()
   await harness.deliver(directMessage({ ts: '1600000009.000100', thread_ts: TS, text: 'And now?' }))
   await isDone()
-  // Without words, what is newer comes first.
+  // A search without words returns the newest hits first.
   const before = await found('role=assistant', '')
   await harness.press({ message: rated, action: 'tooltrail_feedback', choice: 'positive', user: 'U1', channel: 'D1' })
   expect(await found('role=assistant', '')).toEqual(before)
@@ -123,7 +123,7 @@ async function harnessFor(turn: ReturnType<typeof streamed>['turn']): Promise<vo
   await harness.deliver(directMessage({ ts: TS, text: 'Count!' }))
 }
 
-/** Places of the reply's messages that have the buttons. */
+/** Indexes of the reply's messages with buttons. */
 const asking = (): number[] =>
   repliesOf(harness.slack, 'D1', TS).flatMap(({ blocks }, place) =>
     JSON.stringify(blocks ?? '').includes('feedback_buttons') ? [place] : [],

@@ -1,12 +1,12 @@
 /* Evidence, deliveries: Slack names who decided, and reads the newest messages of a long thread. */
-/* A bot that is mentioned in a long thread reads its newest messages, and how many are missing. */
+/* A bot mentioned in a long thread reads the newest messages, and the number of missing ones. */
 import { expect, test } from 'vitest'
 import { readInput } from '../../../../functions/channels/slack/inbound/read-input.ts'
 import { threadMessages } from '../../../../functions/channels/slack/inbound/thread-messages.ts'
 
 const BEFORE = '1800000000.000100'
 
-/** A thread of Slack, whose first message comes along with each page. */
+/** A Slack thread whose first message is part of each page. */
 function threadOf(count: number, text = (index: number): string => `message ${index}`) {
   const all = Array.from({ length: count }, (_, index) => ({
     ts: `${1_700_000_000 + index}.000100`,

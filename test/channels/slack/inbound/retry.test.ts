@@ -35,7 +35,7 @@ test('Retry runs the message again, also if messages were imported after the fai
 const DAY_MS = 86_400_000
 
 /**
- * A worker died after it had accepted the run, before it could say so. The program starts again after a day. Returns how
+ * A worker died after it had accepted the run, before it could record this. The program starts again after a day. Returns how
  * many runs the session then has.
  */
 async function runsAfterADay(kind: string): Promise<number> {

@@ -4,7 +4,7 @@ import { channelMessage, directMessage, mention } from '../../../slack-server/sl
 import { openSlackHarness } from '../harness.ts'
 import type { SlackHarness } from '../harness.ts'
 
-/** Slack waits so long for 200, in milliseconds; its own files take longer here. */
+/** Slack's time limit for a 200, in milliseconds. Its files take longer in this test. */
 const ACK_TIMEOUT_MS = 3_000
 const SLOW_MS = 3_500
 const MEGABYTES_10 = Buffer.alloc(10_000_000, 'x')
@@ -12,7 +12,7 @@ const MEGABYTES_10 = Buffer.alloc(10_000_000, 'x')
 let harness: SlackHarness
 afterEach(() => harness.close())
 
-/** The inputs of a session, as texts and names of files; how many of `parts` there are is waited for. */
+/** The inputs of a session, as texts and file names; the number of `parts` there are is waited for. */
 async function inputsOf(session: string, count: number): Promise<readonly (readonly string[])[]> {
   const query = { order: 'ascending', roles: ['user'], limit: 10 } as const
   let found: readonly (readonly string[])[] = []
@@ -32,7 +32,7 @@ const filesOf = (...names: string[]): object[] => {
   return names.map((name) => ({ name, mimetype: 'text/plain', url_private: harness.slack.fileUrl(name) }))
 }
 
-/** Delivers, and expects 200 while Slack still waits. */
+/** Delivers an event, and expects 200 within Slack's time limit. */
 async function deliverInTime(event: object): Promise<void> {
   const begun = performance.now()
   expect((await harness.deliver(event)).status).toBe(200)
@@ -51,7 +51,7 @@ test('slow files and threads do not delay the 200; each message becomes one inpu
   const first = mention({ ts: '1700000002.000100', thread_ts: thread, text: '<@UBOT> why?', files })
   await deliverInTime(first)
   await deliverInTime(channelMessage({ ts: '1700000003.000100', thread_ts: thread, text: 'and when?' }))
-  // Slack repeats what it has not heard of, and sends a mention as a message, too.
+  // Slack repeats unacknowledged events, and also sends a mention as a message.
   await deliverInTime(first)
   await deliverInTime(channelMessage({ ts: '1700000002.000100', thread_ts: thread, text: '<@UBOT> why?', files }))
   expect(await inputsOf(`slack-T1-C1-${thread}`, 2)).toEqual([

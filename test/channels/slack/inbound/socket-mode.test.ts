@@ -133,7 +133,7 @@ test('a connection that sends more than can be stored is closed, and a new one i
   await expect.poll(() => server.received).toContainEqual({ envelope_id: 'again' })
 })
 
-/** A connection that lives for so long, in milliseconds, until Slack says that it ends. */
+/** A connection that Slack closes after this many milliseconds. */
 async function livesFor(milliseconds: number, count: number, time: { at: number }): Promise<void> {
   await opened(count)
   time.at += milliseconds

@@ -14,7 +14,7 @@ const key = { tenant: 'default', session: `slack-T1-D1-${TS}` }
 const pending = async (): Promise<number> => (await harness.http.ports.outbox.pending(key, 10)).length
 const delivered = (): Promise<void> => expect.poll(pending).toBe(0)
 
-/** A reply of which Slack has shown the first piece, and every later call of a method is answered by a fault. */
+/** A reply whose first chunk Slack has shown. Every later call of one method gets a fault. */
 async function begun(method: string, fault: Fault): Promise<() => void> {
   const { turn, letGo } = streamed(['One ', 'two ', 'three.'])
   harness = await openSlackHarness({ script: [turn] })
@@ -79,7 +79,7 @@ test('a long answer is posted in messages if Slack refuses files, and later mess
 test('an expired upload address is replaced by a new one', async () => {
   harness = await openSlackHarness({ script: [{ text: LONG }] })
   const { uploads } = harness.slack.state
-  // Slack answers 404 for an upload address that it no longer knows.
+  // Slack responds with 404 for an expired upload address.
   harness.slack.after = ({ method }) => {
     if (method === 'files.getUploadURLExternal' && uploads.has('F1')) {
       uploads.delete('F1')

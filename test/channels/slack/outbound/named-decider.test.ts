@@ -1,7 +1,7 @@
 /* Evidence, deliveries: Slack names who decided, and reads the newest messages of a long thread. */
 /*
- * A message in Slack names only the person who decided. Here a call is decided over the API, and U1 presses a button in Slack before
- * the run is over: the press came too late and changed nothing.
+ * A message in Slack names only the person who decided. Here a call is decided over the API. U1 then presses a button in Slack
+ * before the run ends, which has no effect.
  */
 import { afterEach, expect, test } from 'vitest'
 import type { Turn } from '../../../agent/harness.ts'

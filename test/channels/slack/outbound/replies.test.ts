@@ -50,7 +50,7 @@ test('text is streamed in chunks while the model produces it, and never sent as 
 })
 
 test('tools are shown with name and state; no text of a call or a result reaches Slack', async () => {
-  // The tool ends when its message streams. The answer follows before the next update to Slack.
+  // The tool ends while its message streams. The response follows before the next update to Slack.
   const execute: typeof leakyTool.execute = async (...call) => {
     await expect.poll(() => methods()).toContain('chat.startStream')
     return leakyTool.execute(...call)

@@ -26,7 +26,7 @@ interface Named extends StoredMessage {
   }
 }
 
-/** The finished messages of replies, as their metadata name them. */
+/** The finished messages of replies, found by their metadata. */
 export const repliesOf = (slack: SlackServer, channel: string, thread: string): Named[] =>
   slack
     .replies(channel, thread)
@@ -38,7 +38,7 @@ export const wholeText = (slack: SlackServer, channel: string, thread: string): 
     .map(({ text }) => text)
     .join('')
 
-/** A completion whose first piece comes at once, and the others when it is let go. */
+/** A completion that streams its first chunk at once, and the others when the test releases it. */
 export function streamed(pieces: readonly string[]): { readonly turn: Turn; letGo(): void } {
   const { promise, resolve } = Promise.withResolvers<void>()
   return {

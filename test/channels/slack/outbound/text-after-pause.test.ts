@@ -1,4 +1,4 @@
-/* All text of a run reaches its thread: also of one that writes more than five messages hold, asks for an approval, and continues. */
+/* All text of a run is posted to its thread, also if it exceeds five messages before an approval and continues after it. */
 import { afterEach, expect, test } from 'vitest'
 import type { Turn } from '../../../agent/harness.ts'
 import { mention } from '../../../slack-server/slack-events.ts'
