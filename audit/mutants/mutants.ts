@@ -10,6 +10,7 @@ import { MCP_MUTANTS } from './mcp.ts'
 import type { Mutant } from './mutant.ts'
 import { nearestTo } from './nearest.ts'
 import { IMPORT_MUTANTS, OUTSIDE_MUTANTS } from './outside.ts'
+import { PROCESS_MUTANTS } from './processes.ts'
 import { ROUND_MUTANTS } from './rounds.ts'
 import { SERVING_MUTANTS } from './serving.ts'
 import { SQLITE_MUTANTS } from './sqlite.ts'
@@ -104,11 +105,13 @@ export const LISTS: readonly { readonly mutants: readonly Mutant[]; readonly sui
         'test/adapters/sqlite/log/shared-commit.test.ts',
         'test/adapters/sqlite/log/deletion-steps.test.ts',
         'test/adapters/sqlite/database.test.ts',
-        'test/adapters/sqlite/process-lock.test.ts',
-        'test/runtime/local/ports.test.ts',
       ),
       otherSeeds,
     ],
+  },
+  {
+    mutants: PROCESS_MUTANTS,
+    suites: [vitest('processes', 'test/adapters/sqlite/process-lock.test.ts', 'test/runtime/local/ports.test.ts')],
   },
   { mutants: IMPORT_MUTANTS, suites: [vitest('imports', 'test/http/v1/transfer')] },
   {
