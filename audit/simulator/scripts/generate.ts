@@ -41,6 +41,7 @@ export function generate(seed: string): Script {
   return {
     seed,
     servers: 1 + dice.below('servers', 3),
+    ...(dice.chance('locks', 0.4) ? { locks: true } : {}),
     functions,
     sessions,
     ...(consolidates ? { consolidation: consolidationOf(dice) } : {}),

@@ -149,6 +149,8 @@ export interface Script {
   readonly servers: number
   /** Instead of servers: functions, which are frozen between two invocations. */
   readonly functions?: boolean
+  /** Whether servers hold locks, so that one that starts expires the leases of dead processes. */
+  readonly locks?: boolean
   readonly sessions: readonly ScriptSession[]
   /** When conversations are summarised; left out: never in so short ones. */
   readonly consolidation?: Consolidation

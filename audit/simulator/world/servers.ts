@@ -8,6 +8,7 @@ import type { EngineSteps } from './engine-steps.ts'
 import { createHints } from './hints.ts'
 import type { SimulatedIndex } from '../history/simulated-index.ts'
 import type { Hints } from './hints.ts'
+import { expireLeases } from './process-locks.ts'
 import { createInstances, FUNCTION_MS } from './instances.ts'
 import type { Instances } from './instances.ts'
 import { createModels } from '../model.ts'
@@ -66,6 +67,7 @@ export function createServers(parts: Parts): Servers {
   const { harness } = parts
   const hints = createHints(harness)
   let boots = 0
+  const ended: string[] = []
   const instances = createInstances(harness, (process) => createProgramOf(parts, process, hints))
   const isFunction = harness.script.functions === true
   const all = Array.from({ length: isFunction ? 0 : harness.script.servers }, (_, number): Server => {
@@ -77,6 +79,7 @@ export function createServers(parts: Parts): Servers {
     const process = createProcess(`${name}.${++boots}`)
     process.skew = server.process.skew
     server.process = process
+    if (harness.script.locks === true && ended.length > 0) expireLeases(parts, process, ended, all)
     const program = createProgramOf(parts, process, hints)
     harness.timeline.after(0, process, () => {
       harness.note(`${process.name} starts`)
@@ -89,6 +92,7 @@ export function createServers(parts: Parts): Servers {
     server.program = undefined
     harness.timeline.kill(server.process)
     harness.note(`${server.process.name} is dead`)
+    ended.push(server.process.name)
     harness.timeline.after(milliseconds, undefined, () => boot(server))
   }
 

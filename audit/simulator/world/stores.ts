@@ -11,6 +11,7 @@ import { createSqliteMessageFeedback } from '../../../functions/adapters/sqlite/
 import { createSqliteOutbox } from '../../../functions/adapters/sqlite/log/deliveries/outbox.ts'
 import { createSqliteReceived } from '../../../functions/adapters/sqlite/received.ts'
 import { createSqliteSessionNames } from '../../../functions/adapters/sqlite/session-names.ts'
+import { expireLeases } from '../../../functions/adapters/sqlite/log/runs/process-leases.ts'
 import { createSqliteRunInbox } from '../../../functions/adapters/sqlite/log/runs/run-inbox.ts'
 import { createSqliteRunLease } from '../../../functions/adapters/sqlite/log/runs/run-lease.ts'
 import { createSqliteRunLog } from '../../../functions/adapters/sqlite/log/runs/run-log.ts'
@@ -30,6 +31,11 @@ import type { Process } from './timeline.ts'
 export interface SharedStore {
   /** The session ports of a process with this clock. Without a process: ports for callers outside the simulation. */
   portsFor(clock: Clock, process?: Process): SessionPorts
+  /**
+   * Expires the leases of ended processes, as a starting program does on one machine. `now` is in milliseconds since
+   * 1970.
+   */
+  expireLeases?(ended: readonly string[], now: number): void
   /** The history index, where the store keeps one itself. */
   readonly index?: SimulatedIndex | undefined
   /** Whether the sweeper finds what has expired there; elsewhere the store removes it by itself. */
@@ -79,7 +85,8 @@ function openSqliteStore(
     index,
     portsFor(clock, process) {
       const database = process === undefined ? nobodys : connect()
-      const dependencies = { database, clock, history: index?.projectionOf(process, database) ?? COUNTED_HISTORY }
+      const history = index?.projectionOf(process, database) ?? COUNTED_HISTORY
+      const dependencies = { database, clock, history, process: process?.name }
       return {
         sessions: createSqliteSessionStore(dependencies),
         inbox: createSqliteRunInbox(dependencies),
@@ -97,6 +104,7 @@ function openSqliteStore(
         usage: createSqliteUsageLedger(dependencies),
       }
     },
+    expireLeases: (ended, now) => ended.forEach((name) => void expireLeases(nobodys, name, now)),
     expires: true,
     close,
   }
