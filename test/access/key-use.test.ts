@@ -23,7 +23,7 @@ function recorder() {
   return { clock, uses, errors, keyUse, fail: (fails: boolean) => void (failing = fails) }
 }
 
-test('a process stores one use a day for each key', async () => {
+test('a process stores one use of each key per day', async () => {
   const { clock, uses, keyUse } = recorder()
   for (const id of ['a', 'b', 'a', 'a']) await keyUse({ id })
   clock.advance(DAY_MS)

@@ -73,7 +73,7 @@ function open(places = new Map<string, number>()) {
   }
 }
 
-test('a call ends within 10 s of its key, and those of other keys go on', async () => {
+test('a request ends within 10 s after its key is revoked, and requests of other keys continue', async () => {
   const { calls, good, sleeps, look } = open()
   const [one, again, two, absent] = [caller('one'), caller('one'), caller('two'), caller('none')]
   const opened = await Promise.all([one, again, two].map((who) => calls.open(who)))
@@ -87,7 +87,7 @@ test('a call ends within 10 s of its key, and those of other keys go on', async 
   for (const { milliseconds } of sleeps) expect(milliseconds).toBeLessThanOrEqual(5_000)
 })
 
-test('a call ends after its key has expired', async () => {
+test('a request ends after its key has expired', async () => {
   const { calls, look, pass, expireAt } = open()
   expireAt(1_000)
   const { signal } = await calls.open(caller('one'))
@@ -99,7 +99,7 @@ test('a call ends after its key has expired', async () => {
   expect(signal.aborted).toBe(true)
 })
 
-test('a store that cannot respond ends nothing, and is asked again', async () => {
+test('a store that cannot respond ends no request and is asked again', async () => {
   const { calls, good, errors, look, fail } = open()
   const { signal } = await calls.open(caller('one'))
   good.delete('one')
@@ -139,7 +139,7 @@ test('one tenant uses at most half of the slots of a process, with any number of
   await expect(calls.open(caller('t-more', 't'))).rejects.toThrow(/tenant t has 1024/)
 })
 
-test('what is watched takes no place, and ends with its key, too', async () => {
+test('a watched request uses no slot, and also ends with its key', async () => {
   const { calls, good, sleeps, look } = open()
   const watched = Array.from({ length: 3_000 }, () => calls.watch(caller('one')))
   const opened = await calls.open(caller('one'))
@@ -151,7 +151,7 @@ test('what is watched takes no place, and ends with its key, too', async () => {
   expect(sleeps).toHaveLength(2)
 })
 
-test('a cap of the key counts over all processes; a call that closes makes room in each', async () => {
+test('the limit of a key counts all processes; a closed request frees its slot for each', async () => {
   const places = new Map<string, number>()
   const [here, there] = [open(places), open(places)]
   const mine = caller('one', 't', { openCalls: 2 })
@@ -168,7 +168,7 @@ test('a cap of the key counts over all processes; a call that closes makes room 
   expect([...places.keys()].filter((place) => place.startsWith('one/'))).toHaveLength(1)
 })
 
-test('one that was refused for its key takes no place of its tenant', async () => {
+test('a request refused for its key’s limit uses no slot of its tenant', async () => {
   const { calls } = open()
   const mine = caller('one', 't', { openCalls: 1 })
   await calls.open(mine)
@@ -176,7 +176,7 @@ test('one that was refused for its key takes no place of its tenant', async () =
   await calls.open(caller('two'))
 })
 
-test('a slot is kept until its request ends', async () => {
+test('a slot remains taken until its request ends', async () => {
   const places = new Map<string, number>()
   const { calls, look, pass, fail, errors } = open(places)
   const call = await calls.open(caller('one', 't', { openCalls: 1 }))
@@ -210,7 +210,7 @@ test('a slot whose renewal hangs does not delay the end of a revoked key', async
   expect(signal.aborted).toBe(true)
 })
 
-test('slots are renewed one at a time and yield to other work', async () => {
+test('slots are renewed one at a time, and the renewal yields to other work', async () => {
   const { calls, sleeps, pass, entered } = open()
   await Promise.all(Array.from({ length: 100 }, () => calls.open(caller('one', 't', { openCalls: 100 }))))
   pass(200_000)
