@@ -93,7 +93,7 @@ const CHANGES = [
 ] as const
 
 test.each(CHANGES)(
-  'a process that dies within %s %s leaves the session bound, if its change is stored',
+  'a process that dies during %s %s leaves the session bound, if its change is stored',
   async (...request) => {
     const { alice } = await open()
     const [method, path, body] = request

@@ -147,7 +147,7 @@ describe('an input or import between two steps of a turn', () => {
   })
 
   test.each(HOW.slice(1))(
-    '%s lets a repeated import continue with its remaining steps, wherever it is aborted again',
+    'lets an import %s continue when it is repeated, wherever it is aborted again',
     async (_how, more, headers) => {
       const { fault, used } = await open()
       await create('whole')

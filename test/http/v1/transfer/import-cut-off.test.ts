@@ -42,7 +42,7 @@ describe('an aborted import', () => {
     ['under a key', {}, { 'idempotency-key': 'k' }],
     ['with its place in a source', { source: 's', from: 0 }, {}],
   ])(
-    '%s and repeated stores everything once, wherever it was aborted',
+    '%s stores everything once when it is repeated, wherever it was aborted',
     async (_how, more, headers) => {
       let used = 0
       const fault = { at: 0, when: 'before' as 'before' | 'after' }
