@@ -18,7 +18,7 @@ const [chatCompletions = '', responses = '', agUi = ''] = programsOf('reference/
 const [ours = ''] = programsOf('reference/api')
 const [tutorial = ''] = programsOf('guides/put-it-behind-your-app')
 
-describe('the programs of the documentation, as they stand', () => {
+describe('the programs of the documentation, run unchanged', () => {
   let place: Place
   let program: RunningProgram
   beforeAll(async () => {
@@ -37,7 +37,7 @@ describe('the programs of the documentation, as they stand', () => {
     ['Responses', responses, /you said "And in Lima\?"/],
     ['AG-UI', agUi, TIME],
     ['our own client', `import { createClient } from 'tooltrail/client'\n${ours}`, TIME],
-  ])('%s', async (_name, code, printed) => {
+  ])('print the expected output: %s', async (_name, code, printed) => {
     expect(code).toContain('http://127.0.0.1:3000')
     const words = [
       '--input-type=module-typescript',

@@ -29,20 +29,20 @@ async function start(model: string) {
   return { child, ended, client: createClient(/http:\/\/[\d.:]+/.exec(output)?.[0] ?? '') }
 }
 
-test('a program whose output is read ends with 0 on SIGTERM', async () => {
+test('a program whose output is read exits with 0 on SIGTERM', async () => {
   const { child, ended } = await start('demo/demo')
   child.kill('SIGTERM')
   expect(await ended).toEqual([0, null])
 })
 
-test('a program ends with 0 on SIGTERM after its standard output was closed', async () => {
+test('a program exits with 0 on SIGTERM after its standard output was closed', async () => {
   const { child, ended } = await start('demo/demo')
   child.stdout.destroy()
   child.kill('SIGTERM')
   expect(await ended).toEqual([0, null])
 })
 
-test('a program ends with 0 on SIGTERM after a warning to a closed standard error', async () => {
+test('a program exits with 0 on SIGTERM after a warning to a closed standard error', async () => {
   const { child, ended, client } = await start('anthropic/claude-x')
   child.stderr.destroy()
   // A run of a model without a key writes to the log.

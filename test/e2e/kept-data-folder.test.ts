@@ -29,7 +29,7 @@ interface RunBody {
   readonly waiting: readonly { readonly message_id: string }[]
 }
 
-describe('a data folder that an earlier version left', () => {
+describe('a data folder of an earlier version', () => {
   const folder = mkdtempSync(join(tmpdir(), 'tooltrail-kept-'))
   let program: RunningProgram
   let url: string
@@ -73,12 +73,12 @@ describe('a data folder that an earlier version left', () => {
     expect(data.at(-1)?.id).toBe(EMPTY)
   })
 
-  test('finds in search what was said', async () => {
+  test('finds its messages in a search', async () => {
     const { data } = await ask<{ data: readonly { session_id: string }[] }>('/search?q=blue%20crates')
     expect(data[0]).toMatchObject({ session_id: WAITING })
   })
 
-  test('completes the run that waited when its process was killed', async () => {
+  test('completes the run that was waiting when its process was killed', async () => {
     const { data } = await ask<{ data: readonly RunBody[] }>(`/sessions/${WAITING}/runs?limit=10`)
     const run = data.find(({ status }) => status === 'paused')
     const results = (run?.waiting ?? []).map(({ message_id }) => ({ message_id, output: 'Yes, before noon.' }))

@@ -16,14 +16,14 @@ const pages: [string, string, number][] = [
   ),
 ]
 
-describe.skipIf(missing.length > 0).each(pages)('%s prints what it shows, $2 times', (_, text, times) => {
+describe.skipIf(missing.length > 0).each(pages)('commands of %s, run $2 times,', (_, text, times) => {
   let clone: Awaited<ReturnType<typeof openClone>>
   beforeAll(async () => {
     clone = await openClone()
   })
   afterAll(() => clone.close())
 
-  test.each(stepsOf(text))('$commands', async (step) => {
+  test.each(stepsOf(text))('print the shown output: $commands', async (step) => {
     for (let time = 0; time < times; time++) expect(await clone.run(step)).toEqual(linesOf(step))
   })
 })

@@ -79,41 +79,49 @@ async function startRun({ client }: RunningProgram) {
 
 const asPromised = { retry: PROMISED_TIME_RETRIES }
 
-test('a stop during a completion leaves no lease behind: the next start requests it at once', asPromised, async () => {
-  const one = await start(HURRIED)
-  const { id, waiting, stream } = await startRun(one)
-  const reported = Date.now()
-  await one.kill('SIGTERM')
-  expect(Date.now() - reported).toBeLessThan(STOP_MS)
-  expect([one.exitCode(), one.log()]).toEqual([0, ''])
-  expect((await stream).endsWith(': reconnect\n\n')).toBe(true)
-  const { status, headers, body } = await waiting
-  expect([status, headers.get('location'), body.status]).toEqual([202, `/v1/sessions/s/runs/${id}`, 'running'])
+test(
+  'a stop during a completion releases the lease: the next start requests the completion at once',
+  asPromised,
+  async () => {
+    const one = await start(HURRIED)
+    const { id, waiting, stream } = await startRun(one)
+    const reported = Date.now()
+    await one.kill('SIGTERM')
+    expect(Date.now() - reported).toBeLessThan(STOP_MS)
+    expect([one.exitCode(), one.log()]).toEqual([0, ''])
+    expect((await stream).endsWith(': reconnect\n\n')).toBe(true)
+    const { status, headers, body } = await waiting
+    expect([status, headers.get('location'), body.status]).toEqual([202, `/v1/sessions/s/runs/${id}`, 'running'])
 
-  const next = await start(HURRIED)
-  const started = Date.now()
-  await next.client.runUntil('s', id, ['completed'])
-  expect(Date.now() - started).toBeLessThan(SOON_MS)
-  const messages = await next.client.messages('s')
-  expect(messages.map(({ role, parts }) => [role, parts])).toEqual([
-    ['user', [{ type: 'text', text: 'go' }]],
-    ['assistant', whole.parts],
-  ])
-  const [first, second] = model.bodies()
-  expect(second).toEqual(first)
-})
+    const next = await start(HURRIED)
+    const started = Date.now()
+    await next.client.runUntil('s', id, ['completed'])
+    expect(Date.now() - started).toBeLessThan(SOON_MS)
+    const messages = await next.client.messages('s')
+    expect(messages.map(({ role, parts }) => [role, parts])).toEqual([
+      ['user', [{ type: 'text', text: 'go' }]],
+      ['assistant', whole.parts],
+    ])
+    const [first, second] = model.bodies()
+    expect(second).toEqual(first)
+  },
+)
 
-test('signals of one press of Ctrl-C are one, and the next ends the program at once', asPromised, async () => {
-  const one = await start()
-  await startRun(one)
-  process.kill(one.pid, 'SIGINT')
-  await sleep(100)
-  process.kill(one.pid, 'SIGINT')
-  await sleep(600)
-  expect(one.hasEnded()).toBe(false)
-  await one.kill('SIGTERM')
-  expect(one.exitCode()).toBe(1)
-})
+test(
+  'repeated signals of one Ctrl-C count as one, and the next press ends the program at once',
+  asPromised,
+  async () => {
+    const one = await start()
+    await startRun(one)
+    process.kill(one.pid, 'SIGINT')
+    await sleep(100)
+    process.kill(one.pid, 'SIGINT')
+    await sleep(600)
+    expect(one.hasEnded()).toBe(false)
+    await one.kill('SIGTERM')
+    expect(one.exitCode()).toBe(1)
+  },
+)
 
 test('SIGHUP of a closed terminal hands a run off, and a repeated one does not end the program', async () => {
   const one = await start()

@@ -48,14 +48,14 @@ const MAY_BE_ABSENT: ReadonlyMap<string, string> = new Map([
 
 /** Kills the program once before or after each kind of durable step. The seed selects the side, the scenario and the place. */
 export const everyKindOn = (backend: Backend, seed: number) =>
-  describe(`killed at every kind of durable step, on ${backend.name}`, () => {
+  describe(`a kill at every kind of durable step, on ${backend.name}`, () => {
     let model: OpenAiServer
     beforeAll(async () => {
       model = await startOpenAiServer(scriptedModel)
     })
     afterAll(() => model.close())
 
-    test('nothing acknowledged is lost, nothing is done twice, and the runs end', { timeout: 3_600_000 }, async () => {
+    test('loses no acknowledged input, repeats no work, and the runs end', { timeout: 3_600_000 }, async () => {
       const benches: CrashBench[] = []
       onTestFinished(async () => void (await Promise.all(benches.map((bench) => bench.remove()))))
       for (let bench = 0; bench < BENCHES; bench++) benches.push(await createCrashBench(model.baseUrl, backend))

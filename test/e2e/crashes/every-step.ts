@@ -16,7 +16,7 @@ export const everyStepOn = (
   scenarios: readonly Scenario[],
   momentsOf: (place: number) => readonly Moment[] = () => BOTH,
 ) =>
-  describe(`killed at every durable step, on ${backend.name}`, () => {
+  describe(`a kill at every durable step, on ${backend.name}`, () => {
     let model: OpenAiServer
     beforeAll(async () => {
       model = await startOpenAiServer(scriptedModel)
@@ -28,7 +28,7 @@ export const everyStepOn = (
     )
 
     test.for(cases)(
-      'scenario $name, killed $when each step: nothing acknowledged is lost, nothing is done twice, and the runs end',
+      'scenario $name, killed $when each step: no acknowledged input is lost, no work is repeated, the runs end',
       { timeout: 3_600_000, concurrent: true },
       async ({ scenario, when, name }) => {
         const bench = await createCrashBench(model.baseUrl, backend)

@@ -11,14 +11,14 @@ const HURRY = 400
 
 /** Kills the program before and after these heartbeats of these scenarios. */
 export const heartbeatKillsOn = (backend: Backend, beats: { readonly [scenario: string]: readonly number[] }) =>
-  describe(`killed at a heartbeat, on ${backend.name}`, () => {
+  describe(`a kill at a heartbeat, on ${backend.name}`, () => {
     let model: OpenAiServer
     beforeAll(async () => {
       model = await startOpenAiServer(scriptedModel)
     })
     afterAll(() => model.close())
 
-    test('nothing acknowledged is lost, nothing is done twice, and the runs end', async () => {
+    test('loses no acknowledged input, repeats no work, and the runs end', async () => {
       const bench = await createCrashBench(model.baseUrl, backend, HURRY)
       try {
         const crashes = scenarios.flatMap((scenario) =>

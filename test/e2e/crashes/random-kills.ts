@@ -44,7 +44,7 @@ interface Client {
 /** Kills programs at any moment, also while the model streams and tools execute: `kills` times in all, an even number. */
 export const randomKillsOn = (backend: Backend, kills: number) =>
   test(
-    `killed ${kills} times at any moment, also while the model streams and tools execute, every session gets to its end, on ${backend.name}`,
+    `every session ends after ${kills} kills at random times, including during streams and tools, on ${backend.name}`,
     { timeout: 3_600_000 },
     async () => {
       const random = randomNumbers(SEED)

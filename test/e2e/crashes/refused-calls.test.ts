@@ -20,7 +20,7 @@ afterAll(async () => {
 })
 
 test(
-  'killed before and after the write of refused calls: all of them have their rows',
+  'refused calls all have their rows after a kill before or after their write',
   {
     timeout: 3_600_000,
   },

@@ -21,7 +21,7 @@ const GOES_ON_MS = 1_000
  * program takes the session over and completes it. Then the first one resumes where it was stopped.
  */
 export const standStillOn = (backend: Backend, scenarios: readonly Scenario[]) =>
-  describe(`standing still at every durable step, on ${backend.name}`, () => {
+  describe(`a suspension at every durable step, on ${backend.name}`, () => {
     let model: OpenAiServer
     beforeAll(async () => {
       model = await startOpenAiServer(scriptedModel)
@@ -33,7 +33,7 @@ export const standStillOn = (backend: Backend, scenarios: readonly Scenario[]) =
     )
 
     test.for(cases)(
-      'scenario $name, stopped $when each step while another ends the session: it then changes nothing, and nothing is done twice',
+      'scenario $name, stopped $when each step during a takeover: the stopped process changes nothing, no work is repeated',
       { concurrent: true },
       async ({ scenario, when, name }) => {
         const bench = await createCrashBench(model.baseUrl, backend)

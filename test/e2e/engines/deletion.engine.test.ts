@@ -11,7 +11,7 @@ const INPUTS = 20
 
 withEngines(['dynamodb', 'opensearch', 's3', 'sqs'], (endpoints) => {
   // A search omits deleted sessions, so this test reads the index itself.
-  test('a deletion that is completed has left nothing that was said, in no row and in no document', async () => {
+  test('a completed deletion leaves no message text in any row or document', async () => {
     const backend = awsBackend(endpoints)
     const { env, texts, remove } = await backend.open()
     const { client, kill } = await startProgram({ env })

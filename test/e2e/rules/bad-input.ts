@@ -144,7 +144,7 @@ export const badInputOn = (backend: Backend) =>
       )
     })
 
-    test('bodies that do not fit their schema are refused with the path of what is wrong', async () => {
+    test('bodies that violate their schema are refused with the path of the fault', async () => {
       const messages = [
         ...[
           {},
@@ -173,7 +173,7 @@ export const badInputOn = (backend: Backend) =>
       )
     })
 
-    test('bodies of more than 4 MB are refused, with and without a length', async () => {
+    test('bodies over 4 MB are refused, with and without a length', async () => {
       const body = JSON.stringify({ content: 'a'.repeat(5 * MEGABYTE) })
       const path = '/v1/sessions/mine/messages'
       await expectRefused([{ method: 'POST', path, headers: json({ 'content-length': body.length }), body }], [413])
@@ -211,7 +211,7 @@ export const badInputOn = (backend: Backend) =>
       )
     })
 
-    test('parameters that do not fit are refused', async () => {
+    test('invalid parameters are refused', async () => {
       const queries = [
         ...['limit=0', 'limit=a', 'limit=-1', 'limit=1e9', 'limit=99999999999', 'nothing=1'].flatMap((query) => [
           `/v1/sessions?${query}`,
@@ -249,7 +249,7 @@ export const badInputOn = (backend: Backend) =>
       )
     })
 
-    test('headers that do not fit are refused', async () => {
+    test('invalid headers are refused', async () => {
       const at = { method: 'POST', path: '/v1/sessions/mine/messages', body: '{"content":"hello"}' }
       await expectRefused([{ ...at, headers: json({ 'idempotency-key': 'a'.repeat(256) }) }], [400])
       await expectRefused([{ ...at, headers: json({ 'idempotency-key': 'ä' }) }], [400])
@@ -264,7 +264,7 @@ export const badInputOn = (backend: Backend) =>
         await expectRefused([{ ...at, headers: json({ authorization }) }], [401])
     })
 
-    test('results for nothing, and continuing with nothing to continue, are refused', async () => {
+    test('results without a call, and a continue without a run to continue, are refused', async () => {
       const path = `/v1/sessions/mine/runs/${ids.own.run}/tool-results`
       const results = [
         [{ tool_call_id: 'nobody', output: 'a' }],

@@ -42,7 +42,7 @@ async function rolesOf({ client }: Served, session: string): Promise<string> {
  * renewed.
  */
 export function declareFacades(served: () => Served): void {
-  test('Chat Completions: one session for a page that names none, over new processes; our tools, its own, images, errors', async () => {
+  test('Chat Completions uses one session without a name across processes: server tools, client tools, images, errors', async () => {
     const messages: OpenAI.ChatCompletionMessageParam[] = []
     const sessions = new Set<string | null>()
     const tools = [{ type: 'function' as const, function: BOSS }]
@@ -81,7 +81,7 @@ export function declareFacades(served: () => Served): void {
     })
   })
 
-  test('Responses: streams, goes on over new processes, is read from the middle, branches, runs in the background, is cancelled', async () => {
+  test('Responses are streamed, continued across processes, read from the middle, branched, run in the background and cancelled', async () => {
     const first = await openAi(served()).responses.stream({ model: 'default', input: TIME }).finalResponse()
     expect(first).toMatchObject({ status: 'completed', usage: { total_tokens: expect.any(Number) as number } })
     expect(first.output.map(({ type }) => type).slice(-3)).toEqual(['function_call', 'function_call_output', 'message'])
@@ -134,7 +134,7 @@ export function declareFacades(served: () => Served): void {
     await expect.poll(async () => (await openAi(served()).responses.retrieve(long.id)).status).toBe('cancelled')
   })
 
-  test('useChat: its steps, its own tools, and what is read again, over new processes', async () => {
+  test('useChat receives steps, its own tools and the stored messages, across processes', async () => {
     const id = `chat-${crypto.randomUUID()}`
     const chat = (messages: UIMessage[]): TestChat => {
       const api = `${served().client.url}/v1/chat`
@@ -164,7 +164,7 @@ export function declareFacades(served: () => Served): void {
     expect(await rolesOf(served(), id)).toBe('user assistant tool assistant user assistant tool assistant')
   })
 
-  test('AG-UI: a run, its own tools, and the next run of the thread, over new processes', async () => {
+  test('AG-UI completes a run, its own tools, and the next run of the thread, across processes', async () => {
     const threadId = `thread-${crypto.randomUUID()}`
     const agent = (): HttpAgent =>
       new HttpAgent({ url: `${served().client.url}/v1/ag-ui/default`, headers: bearer(served()), threadId })
@@ -216,7 +216,7 @@ export const facadesOn = (backend: Backend) =>
       },
     }))
 
-    test('Chat Completions: a turn that a killed process was sent is one turn, however often it is sent again', async () => {
+    test('a Chat Completions turn received by a killed process remains one turn, however often it is repeated', async () => {
       const session = `killed-${crypto.randomUUID()}`
       const messages = [{ role: 'user' as const, content: 'work 9 rounds of 700 ms' }]
       const create = (retries: number): Promise<Response> =>
@@ -249,7 +249,7 @@ export const facadesOn = (backend: Backend) =>
       return status === 200 && JSON.stringify(body).includes('"running"')
     }
 
-    test('leave no session that nobody asked for', async () => {
+    test('create only the sessions that they requested', async () => {
       const { data } = await program.client.get<Page<{ id: string }>>('/v1/sessions?limit=100')
       expect(data).toHaveLength(8)
     })

@@ -168,7 +168,7 @@ export const mediaOn = (backend: Backend) =>
       return server.bodies().at(-1)
     }
 
-    test('are in no row, log line or document of the index, and come back whole in every format', async () => {
+    test('appear in no row, log line or index document, and are returned unchanged in every format', async () => {
       const first = await start()
       for (const agent of ['default', 'keeper']) {
         await first.client.post('/v1/sessions', { id: agent, agent })

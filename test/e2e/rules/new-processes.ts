@@ -119,7 +119,7 @@ async function cycle(client: Client, turn: number): Promise<void> {
 
 /** Sessions that a new process continues, three times over, ask a model as sessions of a process that never stopped. */
 export const newProcessesOn = (backend: Backend) =>
-  describe(`sessions that new processes continue, on ${backend.name}`, () => {
+  describe(`sessions continued by new processes, on ${backend.name}`, () => {
     let folder: string
     const places: Place[] = []
     const servers: OpenAiServer[] = []
@@ -164,7 +164,7 @@ export const newProcessesOn = (backend: Backend) =>
       return new Map([...sent].map(([name, requests]) => [name, requests.map(comparable)]))
     }
 
-    test('ask as those of a process that never stopped, byte for byte but for ids', async () => {
+    test('send the same requests as without restarts, byte for byte except ids', async () => {
       const [restarted, steady] = await Promise.all([lastRequests(true), lastRequests(false)])
       for (const [name, shown] of Object.entries(SHOWN)) expect(restarted.get(name)?.join('\n'), name).toContain(shown)
       expect([...restarted.keys()].toSorted()).toEqual([...Object.keys(PLANS), 'summary'].toSorted())

@@ -54,7 +54,7 @@ export const racesOn = (backend: Backend, { inputs, asked, perKill }: Load) =>
       return program.client
     }
 
-    test('every input is executed exactly once, in the order in which it was accepted, and the log has no fork', async () => {
+    test('every input is executed exactly once, in the order of acceptance, and the log does not fork', async () => {
       const accepted = await Promise.all(
         Array.from({ length: inputs }, async (_, index) => {
           // Spreads the inputs over a second, in no particular order.
@@ -67,7 +67,7 @@ export const racesOn = (backend: Backend, { inputs, asked, perKill }: Load) =>
       await expectInOrder(client(2), accepted)
     })
 
-    test('several processes resolve calls at once, and each run continues exactly once', async () => {
+    test('calls resolved by several processes at once continue each run exactly once', async () => {
       const accepted: RunBody[] = []
       for (let index = 0; index < asked; index++) {
         const run = await post(client(index), inputText('ask', `q${index}`), `key-${index}`)
@@ -83,7 +83,7 @@ export const racesOn = (backend: Backend, { inputs, asked, perKill }: Load) =>
       await expectInOrder(client(3), accepted)
     })
 
-    test('when all are killed in the midst of it, no input is lost, and whoever starts next goes on in the same order', async () => {
+    test('no input is lost or reordered when all processes are killed and another one continues', async () => {
       const accepted: RunBody[] = []
       let messages = 0
       for (let round = 0; round < 3; round++) {

@@ -47,7 +47,7 @@ export const roundTripsOn = (backend: Backend, choose = (all: readonly Conversat
     }
 
     test(
-      `${conversations.length} of them, from Chat Completions to native and back`,
+      `${conversations.length} conversations are unchanged, from Chat Completions to native and back`,
       async () => {
         for (const conversation of conversations) {
           const [first, second] = [
@@ -82,7 +82,7 @@ export const generatedRoundTripsOn = (backend: Backend, logs: number) =>
     afterAll(() => program.close())
 
     test(
-      `${logs} of them, from native to native`,
+      `${logs} logs are unchanged, from native to native`,
       async () => {
         const get = (path: string): Promise<Response> => fetch(program.client.url + path)
         let number = 0

@@ -74,7 +74,7 @@ export const runningProgramOn = (backend: Backend) =>
       },
     )
 
-    test('a program that is told to stop ends the round, hands the run over, and whoever starts next goes on', async () => {
+    test('a stopped program ends the round and hands the run off, and the next program continues it', async () => {
       const one = await start()
       const run = await post(one.client, 'wait')
       await untilToolRuns(one.client)
@@ -90,7 +90,7 @@ export const runningProgramOn = (backend: Backend) =>
       expect(ended.rounds).toBe(3)
     })
 
-    test('a stream that broke off goes on with Last-Event-ID after a restart, and nothing stored is missed', async () => {
+    test('an interrupted stream continues with Last-Event-ID after a restart, and misses no stored event', async () => {
       const one = await start()
       const run = await post(one.client, 'wait')
       const cut = readStream(one.client, run.id).catch(() => undefined)
@@ -107,7 +107,7 @@ export const runningProgramOn = (backend: Backend) =>
       expect(after.at(-1)?.type).toBe('run.completed')
     })
 
-    test('a waiting request returns the run and its messages, or 202 when the wait is over', async () => {
+    test('a waiting request returns the run and its messages, or 202 after its wait', async () => {
       const { client } = await start()
       const done = await post(client, 'parallel', { prefer: 'wait=30' })
       expect(done.status).toBe('completed')
@@ -126,7 +126,7 @@ export const runningProgramOn = (backend: Backend) =>
       expect(Date.now() - asked).toBeLessThan(SOON_MS)
     })
 
-    test('respond-async responds at once, and the same request again is the same run', async () => {
+    test('respond-async responds at once, and a repeated request returns the same run', async () => {
       const { client } = await start()
       const headers = { ...ASYNC, 'idempotency-key': 'k' }
       const first = await post(client, 'hang', headers)
@@ -137,7 +137,7 @@ export const runningProgramOn = (backend: Backend) =>
       expect((await client.get<RunBody>(`/v1/sessions/s/runs/${first.id}`)).status).toBe('running')
     })
 
-    test('a paused run is cancelled at once, and what waits behind it is not waited for', async () => {
+    test('a paused run is cancelled at once, without a wait for the queued run behind it', async () => {
       const { client } = await start()
       const clientTool = { name: 'client', description: 'executed by the caller', parameters: { type: 'object' } }
       await client.send('POST', '/v1/sessions', { id: 's' })
@@ -175,7 +175,7 @@ export const runningProgramOn = (backend: Backend) =>
 
 /** Starts the program like a person, without test settings. */
 export const startedByHandOn = (backend: Backend) =>
-  test(`the program as it is started by hand keeps a conversation with tool calls over a kill, and finds it again, on ${backend.name}`, async () => {
+  test(`the program without test settings retains a conversation through a kill and finds it, on ${backend.name}`, async () => {
     const { env, remove } = await backend.open()
     let program = await startProgram({ env })
     try {

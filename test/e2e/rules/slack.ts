@@ -7,7 +7,7 @@ import { startProgram } from '../backend/program.ts'
 /** The running program and a Slack that delivers twice: the reply arrives once, over a restart too. */
 export function slackOn(backend: Backend): void {
   describe(`Slack, on ${backend.name}`, () => {
-    test('a message that is delivered three times gets one reply, and the next after a restart one of its own', async () => {
+    test('a message delivered three times gets one reply, and the next after a restart gets its own', async () => {
       const [slack, place] = await Promise.all([startSlackServer(), backend.open()])
       const env = { ...place.env, ...slackSettings(slack) }
       let program = await startProgram({ env })

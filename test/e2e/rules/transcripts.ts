@@ -63,7 +63,7 @@ export const transcriptsOn = (backend: Backend, choose = (all: readonly Conversa
     })
 
     test(
-      'every conversation enters, through the API wherever the API can make it',
+      'every conversation is imported, through the API if the API can represent it',
       async () => {
         const queue = conversations.entries()
         const worker = async (): Promise<void> => {
@@ -84,7 +84,7 @@ export const transcriptsOn = (backend: Backend, choose = (all: readonly Conversa
       WHOLE_MS,
     )
 
-    test('every request that the model was sent equals the record up to there', () => {
+    test('every request to the model equals the record up to that point', () => {
       for (const conversation of conversations) {
         if (shapesBeyondTheApi(conversation).length > 0) continue
         const { id } = conversation
@@ -98,7 +98,7 @@ export const transcriptsOn = (backend: Backend, choose = (all: readonly Conversa
       }
     })
 
-    test('every conversation comes back as Chat Completions messages that equal the record', async () => {
+    test('every conversation is exported as Chat Completions messages that equal the record', async () => {
       for (const conversation of conversations) {
         const { id, messages } = conversation
         const unanswered = shapesBeyondTheApi(conversation).length > 0 ? 'left out' : 'cancelled'
@@ -107,7 +107,7 @@ export const transcriptsOn = (backend: Backend, choose = (all: readonly Conversa
       }
     })
 
-    test('every offloaded result is to be had whole', async () => {
+    test('every offloaded result is readable completely', async () => {
       let offloaded = 0
       for (const { id, messages } of conversations) {
         const recorded = new Set(messages.map((message) => plainText(message)))
