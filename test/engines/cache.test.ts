@@ -14,7 +14,7 @@ afterEach(async () => {
   await rm(home, { recursive: true })
 })
 
-test('suites that download an engine at the same time all get the folder that was filled first', async () => {
+test('suites that download an engine at once all use the folder that was filled first', async () => {
   const both = Promise.withResolvers<void>()
   let begun = 0
   const download = async (folder: string): Promise<void> => {
@@ -28,7 +28,7 @@ test('suites that download an engine at the same time all get the folder that wa
   expect(await readdir(join(home, 'tooltrail'))).toEqual(['engine-1'])
 })
 
-test('a download that fails leaves nothing behind, and the next is whole', async () => {
+test('a failed download leaves no files, and the next download succeeds', async () => {
   await expect(cached('engine-1', () => Promise.reject(new Error('no network')))).rejects.toThrow('no network')
   expect(await readdir(join(home, 'tooltrail'))).toEqual([])
   expect(await readdir(await cached('engine-1', (folder) => writeFile(join(folder, 'engine'), 'whole')))).toEqual([

