@@ -94,7 +94,7 @@ withEngines(['dynamodb', 's3', 'sqs'], ({ dynamodb, s3, sqs }) => {
     return ((await clients.sqs.send(command)).Messages ?? []).map(({ Body }) => JSON.parse(Body ?? '') as Hint)
   }
 
-  test('the worker executes the run of a hint before it returns, and rejects only what is no hint', async () => {
+  test('the worker executes the hinted run before it returns, and rejects only invalid hints', async () => {
     const { handler } = await import('../../functions/handlers/worker.ts')
     const { key, runId } = await queued('worked')
     const outcome = await handler(eventOf(['not a hint', encodeHint(key)]), context)
@@ -102,13 +102,13 @@ withEngines(['dynamodb', 's3', 'sqs'], ({ dynamodb, s3, sqs }) => {
     expect(await stores.reader.run(key, runId)).toMatchObject({ status: 'completed', rounds: 2 })
   })
 
-  test('a hint of a session that has nothing to do, or that there is not, is done', async () => {
+  test('a hint for a session without work or a missing session succeeds', async () => {
     const { handler } = await import('../../functions/handlers/worker.ts')
     const absent = encodeHint({ tenant: 'default', session: 'nobody' })
     expect(await handler(eventOf([absent]), context)).toEqual({ batchItemFailures: [] })
   })
 
-  test('the sweeper hints at due work and continues deletions, once an invocation', async () => {
+  test('the sweeper hints at due work and continues deletions, once per invocation', async () => {
     const { handler } = await import('../../functions/handlers/sweeper.ts')
     const { key } = await queued('lost')
     const gone = await queued('gone')
