@@ -25,7 +25,7 @@ async function ask(words: string): Promise<Completion> {
   throw new Error('no completion')
 }
 
-it('replays a recorded assistant message, arguments byte for byte, and records what it was sent', async () => {
+it('the server replays a recorded assistant message with exact arguments, and records its requests', async () => {
   const recorded = {
     role: 'assistant',
     content: 'Let me see.',
@@ -41,14 +41,14 @@ it('replays a recorded assistant message, arguments byte for byte, and records w
   expect(server.bodies()[0]?.messages).toEqual([{ role: 'user', content: 'go' }])
 })
 
-it('chooses its completion by the request', async () => {
+it('the server chooses its completion by the request', async () => {
   server = await startOpenAiServer(({ messages }): OpenAiStep => {
     return { completion: { role: 'assistant', content: `you sent ${messages.length}` } }
   })
   expect((await ask('hello')).parts).toEqual([{ type: 'text', text: 'you sent 1' }])
 })
 
-it('refuses, breaks off and runs out as scripted', async () => {
+it('the server refuses requests, breaks off and runs out of completions as scripted', async () => {
   const completion = { role: 'assistant', content: 'a long answer' } as const
   server = await startOpenAiServer([
     { status: 429, headers: { 'retry-after': '2' } },
