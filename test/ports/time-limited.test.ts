@@ -50,7 +50,7 @@ test('a store that does not respond fails its callers: a sweep, a hint, a reques
     expect(reported.get(who), who).toMatchObject({ code: 'storage_failed', retryable: true })
 })
 
-test('what comes back in its time, or fails, comes through as it is', async () => {
+test('results and errors within the time limit are passed on unchanged', async () => {
   const failure = new Error('refused')
   const reader = { run: async (id: string) => `run ${id}`, message: () => Promise.reject(failure) }
   const limited = inTime({ reader, clock: { sleep: never } })
