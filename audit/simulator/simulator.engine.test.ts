@@ -22,7 +22,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
   const openStore: Options['openStore'] = (_, outputs) => openDynamodbStore(dynamodb, outputs)
 
   // In a program of its own: what a test imports late takes its time, which no seed decides.
-  test('the same seed gives the same trace on DynamoDB, whenever its responses come', async () => {
+  test('a seed gives one trace on DynamoDB, whenever its responses arrive', async () => {
     const args = ['audit/simulator/simulate.ts', '--store', 'dynamodb', '--seed', SHORT, '--trace']
     const env = { ...process.env, DYNAMODB_ENDPOINT: dynamodb }
     const play = async () => (await execute(process.execPath, args, { env })).stdout.replace(/ in [\d.]+ s,/, '')

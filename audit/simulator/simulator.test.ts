@@ -20,7 +20,7 @@ test('no simulation breaks a promise', async () => {
   }
 })
 
-test('processes that open one file each for themselves play as those that share a connection', async () => {
+test('processes with separate connections to one file behave like processes that share a connection', async () => {
   for (let seed = 1; seed <= IN_A_FILE; seed++) {
     const script = generate(String(seed))
     const inFile = await simulate(script, { openStore: openFileStore, keepTrace: true })
@@ -28,7 +28,7 @@ test('processes that open one file each for themselves play as those that share 
   }
 })
 
-test('the same seed gives the same trace', async () => {
+test('a seed gives one trace in every simulation', async () => {
   const script = generate('11')
   const first = await simulate(script, { ...options, keepTrace: true })
   const second = await simulate(script, { ...options, keepTrace: true })
@@ -49,7 +49,7 @@ test.each([
   ['tools begin before their round is stored', early, 'what an event reports is stored before'],
   ['open calls are not repaired after a crash', careless, 'no call runs twice unless it may'],
 ])(
-  'a planted fault is found and made small: %s',
+  'a planted fault is found and minimised: %s',
   async (_, plant, rule) => {
     const planted = { ...options, plant }
     for (let seed = 1; seed <= SEEDS; seed++) {

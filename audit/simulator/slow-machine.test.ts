@@ -11,7 +11,7 @@ let looks = 0
 // Before the first simulation, which keeps what it finds for those outside of it.
 performance.now = () => elapsed() + slowness * looks++
 
-test.each(['1', '9', '18'])('seed %s gives the same trace on a machine that is much slower', async (seed) => {
+test.each(['1', '9', '18'])('seed %s gives the same trace on a much slower machine', async (seed) => {
   const options = { openStore: openMemoryStore, keepTrace: true }
   slowness = 0
   const first = await simulate(generate(seed), options)
