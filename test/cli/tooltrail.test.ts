@@ -165,7 +165,7 @@ describe('tooltrail', () => {
     expect([doubted.code, doubted.out]).toEqual([2, expect.stringMatching(/\nBAD {3}key .*is not known/)])
     const examined = await tooltrail(['doctor'], { env: { ...env, PORT: '9' } })
     expect(examined.out).toMatch(
-      /^ok {4}node .*\nok {4}data folder .*\nok {4}database .* sound.*\nlook {2}model .*\nok {4}settings/,
+      /^ok {4}node .*\nok {4}data folder .*\nok {4}database .* sound.*\nlook {2}model .*\nok {4}settings .*\nok {4}tools .*default.*current_time/,
     )
     rmSync(own, { recursive: true })
   })

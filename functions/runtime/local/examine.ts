@@ -25,7 +25,7 @@ export async function* examineMachine(settings: Settings): AsyncGenerator<Findin
   yield nodeFinding(process.versions.node)
   yield* folderFindings(settings.dataFolder)
   yield modelFinding(settings)
-  yield await startFinding(settings)
+  yield* startFindings(settings)
   yield await runningFinding(settings)
 }
 
@@ -107,17 +107,18 @@ function modelFinding({ model, modelSettings }: Settings): Finding {
   }
 }
 
-/** Starts the program, which checks agents, tools and all other settings. */
-async function startFinding(settings: Settings): Promise<Finding> {
+/** Starts the program, which checks agents, tools and all other settings. Names tools that no agent lists. */
+async function* startFindings(settings: Settings): AsyncGenerator<Finding> {
   try {
     const server = await startForCommand(settings, {
       access: { secret: newKeySecret(), tenant: 'default' },
       takesWork: false,
     })
     await server.close()
-    return { name: 'settings', state: 'good', detail: 'the program starts with them' }
+    yield { name: 'settings', state: 'good', detail: 'the program starts with them' }
+    for (const detail of server.unlistedTools) yield { name: 'tools', state: 'good', detail }
   } catch (error) {
-    return { name: 'settings', state: 'bad', detail: (error as Error).message }
+    yield { name: 'settings', state: 'bad', detail: (error as Error).message }
   }
 }
 

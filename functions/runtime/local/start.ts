@@ -23,6 +23,7 @@ import { demoTools } from '../../tools/demo-tools.ts'
 import { openTraces } from '../tracing/open-traces.ts'
 import { createProgram } from '../program.ts'
 import { readTools } from './tools-file.ts'
+import { unlistedTools } from './unlisted-tools.ts'
 import type { OpenPorts } from '../program.ts'
 import type { TraceExport } from '../tracing/trace-export.ts'
 
@@ -50,6 +51,8 @@ export interface LocalServer {
   /** The default agent's model: `provider/model`. */
   readonly model: string
   readonly openAccess: boolean
+  /** The tools of agents that do not list theirs, in lines for the operator. */
+  readonly unlistedTools: readonly string[]
   /** Keys exist, but all are revoked or expired: no request is accepted. */
   readonly lockedOut: boolean
   /** Stops accepting requests, hands off its runs, and closes the database. */
@@ -96,6 +99,7 @@ async function serve(settings: Settings, ports: OpenPorts, tools: Tools, takesWo
   const agents = readAgents(settings.agentsFile, { model: settings.model, tools, defaultTools })
   checkModels(agents.values(), settings, ports.logger)
   checkServers(agents.values(), settings)
+  const unlisted = await unlistedTools(settings, agents)
   const slackSettings = readSlack(settings.agentsFile)
   checkSlack(slackSettings, agents, settings.secret)
   const channels = readChannels(settings.agentsFile)
@@ -135,6 +139,7 @@ async function serve(settings: Settings, ports: OpenPorts, tools: Tools, takesWo
     url: server.url,
     model: agents.get('default')?.model ?? settings.model,
     openAccess,
+    unlistedTools: unlisted,
     lockedOut: await isLockedOut(ports.keys, ports.clock.now()),
     async close() {
       closing.abort()

@@ -87,7 +87,7 @@ const agent = z.strictObject({
     })
     .default({}),
   instructions: z.string().optional(),
-  tools: z.array(z.string()).optional(),
+  tools: z.union([z.literal('all'), z.array(z.string())], 'must be "all" or a list of names').optional(),
   members: z.array(z.string()).default([]),
   mcp: mcpServers.prefault({}),
   policies: policies.prefault({}),
@@ -146,6 +146,13 @@ export const readAliases = (at: AgentsPlace): ReadonlyMap<string, string> =>
       if (!names.has(agent)) throw new SettingsError(`aliases.${alias}: there is no agent ${JSON.stringify(agent)}`)
     }
     return new Map(Object.entries(aliases))
+  })
+
+/** Reads the names of the agents without `tools`. Throws `SettingsError`, which names the path. */
+export const readAgentsWithoutTools = (at: AgentsPlace): readonly string[] =>
+  readFile(at, (value) => {
+    const declared = Object.entries({ default: agent.parse({}), ...parseFile(value).agents })
+    return declared.flatMap(([name, { tools }]) => (tools === undefined ? [name] : []))
   })
 
 /** Reads the names of the declared agents, and adds `default`. Throws `SettingsError`, which names the path. */
@@ -219,7 +226,8 @@ function faultsOf(issue: z.core.$ZodIssue, path: readonly PropertyKey[]): string
 
 function toAgent(name: string, declared: z.output<typeof agent>, defaults: Defaults): Agent {
   const { policies: own, model_options: options } = declared
-  const tools = declared.tools ?? defaults.defaultTools
+  const listed = declared.tools === 'all' ? undefined : declared.tools
+  const tools = listed ?? defaults.defaultTools
   const taken = tools.indexOf(DELEGATE_TOOL)
   if (taken >= 0)
     throw new SettingsError(`agents.${name}.tools.${taken}: an agent gets ${DELEGATE_TOOL} by having members`)
@@ -244,7 +252,7 @@ function toAgent(name: string, declared: z.output<typeof agent>, defaults: Defau
     },
     instructions: declared.instructions ?? DEFAULT_INSTRUCTIONS,
     tools,
-    ...(declared.tools === undefined ? {} : { listsTools: true as const }),
+    ...(listed === undefined ? {} : { listsTools: true as const }),
     ...(declared.mcp.length === 0 ? {} : { mcp: declared.mcp }),
     members: [...new Set(declared.members)],
     policies: {

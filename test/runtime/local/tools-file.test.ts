@@ -3,8 +3,10 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { builtInTools } from '../../../functions/runtime/built-in-tools.ts'
+import { readAgents } from '../../../functions/runtime/settings/agents-file.ts'
 import { SettingsError } from '../../../functions/runtime/settings/config.ts'
 import { readTools } from '../../../functions/runtime/local/tools-file.ts'
+import { unlistedTools } from '../../../functions/runtime/local/unlisted-tools.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'tooltrail-tools-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -14,6 +16,23 @@ const moduleOf = (text: string): string => {
   writeFileSync(path, text)
   return path
 }
+
+test('tools of agents that list none are named with their origin', async () => {
+  const toolsFile = resolve(import.meta.dirname, '../../lib/sample-tools.ts')
+  const tools = builtInTools(await readTools(toolsFile))
+  const docs = { url: 'https://docs.example.com/mcp' }
+  const agents = { a: { tools: 'all' }, b: {}, c: { tools: ['current_time'] }, d: { mcp: { docs } } }
+  const path = join(folder, 'agents.json')
+  writeFileSync(path, JSON.stringify({ agents }))
+  const at = { path, named: true }
+  const read = readAgents(at, { model: 'demo/demo', tools, defaultTools: [...tools.keys()] })
+  expect(read.get('a')).toEqual({ ...read.get('b'), name: 'a' })
+  const own = 'search_history, read_output, current_time, http_fetch (built in), stock_level (sample-tools.ts)'
+  expect(await unlistedTools({ agentsFile: at, toolsFile }, read)).toEqual([
+    `agents default, b have no "tools" in agents.json and may call ${own}`,
+    `agent d has no "tools" in agents.json and may call ${own}, all tools (MCP server docs)`,
+  ])
+})
 
 describe('a module with custom tools', () => {
   test('adds its tools after the built-in ones', async () => {

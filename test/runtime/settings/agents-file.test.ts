@@ -160,7 +160,9 @@ describe('agents in the settings', () => {
     const path = join(mkdtempSync(join(tmpdir(), 'tooltrail-agents-')), 'agents.json')
     writeFileSync(path, '{"agents": {"a": {"model": 1, "tools": 1}}}')
     expect(() => readAgents({ path, named: true }, defaults)).toThrow(
-      new SettingsError(`${path}: agents.a.model: must be a string\n${path}: agents.a.tools: must be a list`),
+      new SettingsError(
+        `${path}: agents.a.model: must be a string\n${path}: agents.a.tools: must be "all" or a list of names`,
+      ),
     )
     rmSync(dirname(path), { recursive: true })
   })
