@@ -15,7 +15,7 @@ const caller = (id: string, tenant = 't', caps: ApiKey['caps'] = {}): Caller => 
   secretHash: id,
 })
 
-/** Calls of one process. `places`: of all processes, by key and call, the last of each call's ends. */
+/** Calls of one process. `places`: the last end of each call in all processes, by key and call. */
 function open(places = new Map<string, number>()) {
   const good = new Set(['one', 'two'])
   const sleeps: { readonly milliseconds: number; wake(): void }[] = []

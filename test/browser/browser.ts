@@ -12,7 +12,7 @@ import { startProgram } from '../e2e/backend/program.ts'
 import type { RunningProgram } from '../e2e/backend/program.ts'
 import { findChromium } from './chromium.ts'
 
-/** Only what hangs is to fail by it. */
+/** Time limit for pages that hang. */
 const BROWSER_TIMEOUT_MS = 60_000
 
 /** The running program and a browser that shows its page. */
@@ -20,18 +20,18 @@ export interface Opened {
   readonly url: string
   readonly client: Client
   readonly browser: Browser
-  /** The program's data. */
+  /** The program's data folder. */
   readonly folder: string
-  /** A window of its own, as another person has. Fails the test, when it closes, if something went wrong in the page. */
+  /** Opens a separate window, like that of another person. Closing it fails the test if the page had an error. */
   show(path: string, options?: BrowserContextOptions): Promise<Page>
-  /** Kills the program, and starts it on the same address and data. */
+  /** Kills the program, and restarts it with the same address and data. */
   restart(meanwhile?: () => Promise<void>): Promise<void>
-  /** Everything that pages have complained of, or have asked other hosts for. */
+  /** Errors of the pages, and their requests to other hosts. */
   readonly complaints: readonly string[]
   close(): Promise<void>
 }
 
-/** No look-ups of a browser for itself; root has no sandbox. */
+/** Disables the browser's own network requests. Root has no sandbox. */
 const FLAGS = [
   '--no-sandbox',
   '--disable-gpu',
@@ -64,7 +64,7 @@ export async function openBrowser(env: Readonly<Record<string, string>> = {}): P
       const page = await context.newPage()
       page.on('pageerror', (error) => complaints.push(`${path}: ${error.message}`))
       page.on('console', (message) => {
-        // The browser says itself that a response was an error; the page shows it.
+        // The browser logs a response with an error status itself. The page shows it.
         if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
           complaints.push(`${path}: ${message.text()}`)
       })

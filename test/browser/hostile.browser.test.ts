@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openBrowser } from './browser.ts'
 import type { Opened } from './browser.ts'
 
-/** Set by whatever is executed that should not be. */
+/** Set by any hostile code that is executed. */
 const MARK = 'globalThis.executed = true'
 /** Texts that models, tools and people may produce. */
 const HOSTILE = [

@@ -23,7 +23,7 @@ afterAll(() => opened.close())
 const focused = async (page: Page): Promise<string> =>
   String(await page.evaluate("document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent"))
 
-/** Whether a person sees where the focus is: a ring of its own, or that of what holds it. */
+/** Whether the focus is visible: the element or its container has a focus ring. */
 const isSeen = (page: Page): Promise<boolean> =>
   page.evaluate(`(() => {
     for (let element = document.activeElement; element !== null; element = element.parentElement) {
@@ -33,7 +33,7 @@ const isSeen = (page: Page): Promise<boolean> =>
     return false
   })()`)
 
-/** Presses Tab until the focus is there, and sees each stop on the way. */
+/** Presses Tab until this element has the focus. Each element before it must show its focus. */
 async function tabTo(page: Page, name: string): Promise<void> {
   const stops: string[] = []
   for (let at = 0; at < 80; at++) {

@@ -55,7 +55,7 @@ describe('the search', () => {
 
   test('groups hits by session without reading it, and links to the further hits', async () => {
     const { client } = opened
-    // The id of a deleted session stays taken, so each attempt has one of its own.
+    // The id of a deleted session stays taken, so each attempt uses a new id.
     const id = randomUUID()
     onTestFinished(async () => void (await client.deleteSession(id)))
     await client.createSession({

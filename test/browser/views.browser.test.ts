@@ -11,7 +11,7 @@ import type { Opened } from './browser.ts'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** Levels that begin low and leave some out, and two tables of one name. */
+/** Heading levels that start low and have gaps, and two tables with equal names. */
 const HEADINGS = '#### low\n\n# high\n\n##### lowest\n\n| a |\n|---|\n| 1 |\n\nand\n\n| a |\n|---|\n| 2 |\n'
 
 let opened: Opened
@@ -31,7 +31,7 @@ beforeAll(async () => {
 })
 afterAll(() => opened.close())
 
-/** A completion that no demo model makes. */
+/** A completion that the demo model does not produce. */
 async function importCompletion(session: string, content: string): Promise<void> {
   await opened.client.createSession({ id: session })
   const messages = [
@@ -46,7 +46,7 @@ async function importCompletion(session: string, content: string): Promise<void>
   expect(status).toBe(200)
 }
 
-/** Whatever axe finds, of any weight. */
+/** All findings of axe, of any severity. */
 async function faults(page: Page): Promise<string[]> {
   await page.evaluate(AXE)
   const { violations } = (await page.evaluate('axe.run()')) as AxeResults

@@ -87,7 +87,7 @@ test('dates have the locale and the time zone of the reader', async () => {
     await page.locator('.day h2').first().waitFor()
     return page.locator('.day h2').allTextContents()
   }
-  // The program's day may change while this runs: then the sessions are yesterday's.
+  // If midnight passes during the test, the sessions are from yesterday.
   expect(await names({ locale: 'de-DE' })).toContainEqual(expect.stringMatching(/^(?:Heute|Gestern)$/))
   expect(await names({ locale: 'en-US' })).toContainEqual(expect.stringMatching(/^(?:Today|Yesterday)$/))
 })

@@ -17,7 +17,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true })
 })
 
-/** The command at a pseudo-terminal, as a person has it. */
+/** Runs the command at a pseudo-terminal. */
 function sitDown(words: readonly string[], { flags = [] as string[], env = {} } = {}) {
   const terminal = spawn(process.execPath, [...flags, 'scripts/tooltrail.mjs', ...words], {
     cols: 200,
@@ -29,14 +29,14 @@ function sitDown(words: readonly string[], { flags = [] as string[], env = {} } 
   const shown = (): string => stripVTControlCharacters(raw)
   terminal.onData((piece) => (raw += piece))
   const exit = new Promise<number>((resolve) =>
-    // As shells tell it.
+    // The exit code in the form of shells.
     terminal.onExit(({ exitCode, signal = 0 }) => resolve(signal === 0 ? exitCode : 128 + signal)),
   )
   return {
     exit,
     type: (keys: string) => terminal.write(keys),
     end: () => terminal.kill('SIGKILL'),
-    /** Waits until this is shown after what was waited for before. */
+    /** Waits until this text appears after the text awaited before. */
     async sees(text: string | RegExp): Promise<void> {
       const rest = () => shown().slice(read)
       await expect.poll(rest).toMatch(text)
@@ -79,7 +79,7 @@ describe('chat at a terminal', () => {
   })
 })
 
-/** Lets a Node take itself for an old one; what it starts does not. */
+/** Makes a Node report an old version. Its child processes do not. */
 const OLD = "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.20.2' } })"
 
 describe('commands at a terminal', () => {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { expect, test } from 'vitest'
 
-/** As its user writes it, and may compile it. */
+/** Code that a user of the package may write and compile. */
 const PROGRAM = `
 import { createClient } from 'tooltrail/client'
 import { ApiProblem } from 'tooltrail/client/problem'
@@ -38,7 +38,7 @@ test(
         '-C',
         installed,
       ])
-      // The packages that it needs, as an install would bring them.
+      // Copies the packages that it needs, like an install.
       symlinkSync(resolve('node_modules'), join(installed, 'node_modules'))
       const env = { ...process.env, TOOLTRAIL_DATA: join(folder, 'data'), TOOLTRAIL_URL: '', NO_COLOR: '1' }
       const run = (...words: string[]): string =>

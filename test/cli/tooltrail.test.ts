@@ -25,7 +25,7 @@ interface Outcome {
   readonly error: string
 }
 
-/** Runs the command as a script does, without a terminal. */
+/** Runs the command without a terminal, like a script. */
 async function tooltrail(words: readonly string[], { input = '', env = {} } = {}): Promise<Outcome> {
   const child = spawn(process.execPath, ['scripts/tooltrail.mjs', ...words], {
     env: { ...process.env, TOOLTRAIL_URL: program.client.url, NO_COLOR: '1', ...env },

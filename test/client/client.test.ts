@@ -16,7 +16,7 @@ afterEach(async () => {
 
 type Fetch = typeof globalThis.fetch
 
-/** Asks the app in this process; `change` sees each response. */
+/** Sends requests to the app in this process; `change` sees each response. */
 function fetchOf(opened: HttpHarness, change: (response: Response, count: number) => Response = (same) => same): Fetch {
   let count = 0
   return async (input, init) => change(await opened.program.app.fetch(new Request(input as string, init)), count++)
@@ -219,7 +219,7 @@ describe('the client', () => {
   })
 })
 
-/** The connection breaks after the piece that has this text. */
+/** The connection breaks after the chunk with this text. */
 function brokenAfterText(response: Response, text: string): Response {
   const cut = new TransformStream<Uint8Array, Uint8Array>({
     transform(chunk, controller) {

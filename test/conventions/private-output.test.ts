@@ -11,7 +11,7 @@ interface Rule {
   readonly allowed?: RegExp
 }
 
-/** Calls that create a file or a folder and may set a mode, but must not. */
+/** Calls that create a file or a folder with a mode, which is not allowed. */
 const MAKES_FILES: Rule = {
   breaks:
     /\b(?:createWriteStream|writeFile(?:Sync)?|appendFile(?:Sync)?|mkdir(?:Sync)?)\((?![^\n]*mode: 0o[67]00)[^\n]*|\bopen(?:Sync)?\([^()\n]*'[wa][^\n]*/g,

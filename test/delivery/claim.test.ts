@@ -14,7 +14,7 @@ afterEach(async () => {
   await harness.close()
 })
 
-/** A claim of a delivery that no channel of the program takes, on a clock that is ahead and whose waits are short. */
+/** Claims a delivery without a channel, with a clock that is ahead and has short waits. */
 async function open({ slowMs = 0 } = {}) {
   const time = { ahead: 0 }
   harness = await openHttpHarness({})

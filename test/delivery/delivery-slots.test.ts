@@ -19,14 +19,14 @@ beforeEach(() => {
   })
 })
 
-/** Lets everything continue that can, after `milliseconds`. */
+/** Lets all waiting code continue after `milliseconds`. */
 async function pass(milliseconds = 0): Promise<void> {
   now += milliseconds
   for (const { until, wake } of sleeps) if (until <= now) wake()
   for (let slot = 0; slot < 20; slot++) await Promise.resolve()
 }
 
-/** Asks for a turn, and says what has come of it. */
+/** Requests a slot and reports the outcome. */
 function ask(isExclusive: boolean, signal = never): { slot?: DeliverySlot | undefined; isOver: boolean } {
   const asked: { slot?: DeliverySlot | undefined; isOver: boolean } = { isOver: false }
   void slots.take(isExclusive, signal).then((slot) => Object.assign(asked, { slot, isOver: true }))

@@ -13,7 +13,7 @@ afterEach(() => harness.close())
 
 const key: SessionKey = { tenant: 'default', session: 's' }
 
-/** A program whose runs owe something to a channel `paper`, over a clock that is `ahead` of the real one. */
+/** A program whose runs have deliveries for a channel `paper`, over a clock that is `ahead` of the real one. */
 async function open(channel: Channel, script: readonly Turn[] = [{ text: 'Hello.' }]): Promise<{ ahead: number }> {
   const time = { ahead: 0 }
   harness = await openHttpHarness({
@@ -137,7 +137,7 @@ test("a dead worker's delivery is retried when its claim expires, and the dead w
   await expect.poll(() => works.length).toBe(1)
   const dead = await stored(id)
   expect(dead?.owner).toBeDefined()
-  // As a second process would: the first does not renew its claim, and its time is over.
+  // Acts like a second process after the first has stopped renewing its claim and it has expired.
   const { ports, program } = harness
   const channels = new Map([['paper', channelOf(works)]])
   const peer = createDeliveryDriver({ ...ports, channels, follow: program.service.follow })
@@ -190,7 +190,7 @@ test('a delivery without a configured channel remains pending', async () => {
   expect(await stored(runId)).toMatchObject({ kind: 'gone', status: 'pending' })
 })
 
-/** A delivery of a stopped program, and a driver like those of functions, which only hints wake. */
+/** A delivery of a stopped program, and a driver that starts only on hints, like those of functions. */
 async function openHinted(outcomes: readonly Outcome[]) {
   await open({ begins: 'end', deliver: async () => ({ retryAt: Date.now() + 900_000 }) })
   const id = await submit()

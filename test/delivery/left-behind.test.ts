@@ -15,7 +15,7 @@ const isAborted = (signal: AbortSignal): Promise<Outcome> =>
 let harness: HttpHarness
 afterEach(() => harness.close())
 
-/** Processes over one outbox and one clock, which begin deliveries one after the other. */
+/** Processes with one outbox and one clock, which start deliveries one after the other. */
 async function open() {
   harness = await openHttpHarness({ script: [] })
   const { ports, program } = harness
@@ -48,7 +48,7 @@ async function open() {
   const add = (id: string) => ports.outbox.add({ ...KEY, id }, { kind: 'paper', target: {} }, {})
   const read = async (id: string) => (await ports.outbox.read({ ...KEY, id })) as Delivery
   const sweep = () => hintDueDeliveries({ ...ports, clock, logger, queue })
-  /** Takes up what is due in a process that dies of it, and lets its claims end. */
+  /** Delivers what is due in a process that dies from it, and lets its claims expire. */
   const die = async (): Promise<number> => {
     const before = begun.length
     await start(() => new Promise(() => undefined)).serve(KEY)
@@ -59,7 +59,7 @@ async function open() {
   return { time, reported, begun, start, add, read, sweep, die }
 }
 
-/** Milliseconds that it waits from now, to the nearest second. */
+/** Its wait in milliseconds, rounded to a second. */
 const waitOf = ({ due = 0 }: Delivery, ahead: number): number => Math.round((due - Date.now() - ahead) / 1_000) * 1_000
 
 test('a delivery that crashes its workers waits longer each time, and fails after twenty crashes with the reason', async () => {
@@ -72,7 +72,7 @@ test('a delivery that crashes its workers waits longer each time, and fails afte
     await sweep()
     const left = await read('a')
     expect(left).toMatchObject({ status: 'pending', begun: deaths + 1 })
-    // The first may have died of anything: the next hint begins it.
+    // One death may have any cause, so the next hint starts the delivery.
     if (left.hinted === true) continue
     waits.push(waitOf(left, time.ahead))
     expect(await die()).toBe(0)

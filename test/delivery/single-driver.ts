@@ -9,11 +9,11 @@ export interface SingleDriver {
   readonly driver: DeliveryDriver
   /** Milliseconds that its clock is ahead of the real one. */
   readonly time: { ahead: number }
-  /** Something for the channel, owed by this session. */
+  /** A pending delivery of this session for the channel. */
   add(session: string, id: string, target: { readonly [name: string]: string }): Promise<unknown>
 }
 
-/** Opens a driver of the channel `sheet` beside a stopped program. No other process delivers or sweeps. */
+/** Opens a driver for the channel `sheet` beside a stopped program. No other process delivers or sweeps. */
 export async function openSingleDriver(channel: Channel): Promise<SingleDriver> {
   const harness = await openHttpHarness()
   await harness.program.stop()

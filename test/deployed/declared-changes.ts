@@ -8,10 +8,10 @@ interface Change {
   readonly apply: (properties: Resource['Properties']) => Resource['Properties']
 }
 
-/** Seconds that a worker has here, and before whose end it hands its run on; 15 and 5 minutes by the template. */
+/** A worker's time limit, and the margin in which it hands off its run, in seconds. The template has 15 and 5 minutes. */
 export const WORKER_SECONDS = 30
 export const STOP_MARGIN_SECONDS = 22
-/** Attempts that a batch of the stream gets here; 1,000 by the template. */
+/** Attempts for a batch of the stream. The template has 1,000. */
 export const STREAM_ATTEMPTS = 3
 /** Seconds after which a failed hint is retried. The template has 16 minutes, too long for a test. */
 export const RETRY_SECONDS = 0

@@ -7,9 +7,9 @@ import { SIGNING_SECRET } from '../slack-server/slack-events.ts'
 import { BOT_TOKEN, startSlackServer } from '../slack-server/slack-server.ts'
 import type { SlackServer } from '../slack-server/slack-server.ts'
 
-/** Signs what is sent to the webhook. */
+/** Signs a webhook's request. */
 export const HOOK_SECRET = `whsec_${Buffer.from('the secret of those who send us').toString('base64')}`
-/** A field that the agents' file names and the deployment's secret lacks. */
+/** A field named in the agents' file that the deployment's secret lacks. */
 export const MISSING = 'NOBODY_SET_THIS'
 
 /** The services outside the deployed system, except its model, and the settings that it needs for them. */

@@ -35,7 +35,7 @@ withEngines(['dynamodb', 's3', 'sqs', 'opensearch', 'lambda'], (engines) => {
       beforeAll(async () => {
         assembly = await synthesise(ENVIRONMENT)
         system = await startSystem(assembly, engines)
-        // A lease lasts for a minute, in which the other rules are looked at.
+        // A lease is valid for a minute. Other rules are tested in this time.
         killed = await killWorkerInTool(system)
         await deleteAndWriteLate(system)
       }, START_MS)

@@ -19,7 +19,7 @@ export const ENVIRONMENT = process.env['DEPLOYED'] ?? 'dev'
 const FUNCTIONS = ['Api', 'Worker', 'Indexer', 'Sweeper'] as const
 export type FunctionName = (typeof FUNCTIONS)[number]
 
-/** The deployed system, and what its tests hold in their hands. */
+/** The deployed system, with the objects that its tests use. */
 export interface System {
   readonly deployment: Deployment
   readonly engines: Engines
@@ -33,12 +33,12 @@ export interface System {
   /** The API with another key of the tenant, which has these caps. */
   withCaps(...caps: readonly string[]): Promise<Client>
   readonly table: string
-  /** From now on, the item's removal is reported as an expiry by DynamoDB itself. */
+  /** Reports the item's later removal as an expiry by DynamoDB. */
   expires(item: { readonly pk: string; readonly sk: string }): void
   remove(): Promise<void>
 }
 
-/** Runs what was synthesised for the environment in the engines. */
+/** Runs the synthesised environment on the engines. */
 export async function startSystem(assembly: Assembly, engines: Engines): Promise<System> {
   const model = await startModel()
   const outside = await openOutside()
@@ -80,7 +80,7 @@ export async function startSystem(assembly: Assembly, engines: Engines): Promise
   }
 }
 
-/** As attribute values, whatever their order. */
+/** Compares attribute values in any order. */
 function keyOf(keys: unknown): string {
   const { pk, sk } = keys as { readonly pk?: { readonly S?: string }; readonly sk?: { readonly S?: string } }
   return `${pk?.S} ${sk?.S}`

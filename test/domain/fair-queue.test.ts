@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createTenantLine } from '../../functions/domain/fair-queue.ts'
 
-/** A line of these, each of the tenant that its first letter names; and all that wait, in the order of their turns. */
+/** A queue of these entries, whose first letter is their tenant. Returns the waiting entries in their order of service. */
 function lineOf(...all: string[]) {
   const line = createTenantLine<string>()
   const add = (one: string): void => line.add(one.charAt(0), one)

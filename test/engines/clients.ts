@@ -17,7 +17,7 @@ const access =
 const limitedTo = (requestTimeout: number | undefined) =>
   requestTimeout === undefined ? {} : { requestHandler: { requestTimeout, throwOnRequestTimeout: true } }
 
-/** A client of a DynamoDB engine, which leaves it to the adapter to repeat a request; gives one up after `timeLimitMs`. */
+/** A client of a DynamoDB engine without retries, because the adapter retries. Its time limit is `timeLimitMs`. */
 export const dynamodbClient = (endpoint: string, timeLimitMs?: number): DynamoDBClient =>
   new DynamoDBClient({
     endpoint,
@@ -36,7 +36,7 @@ export interface SentRequest {
   readonly body: string | Uint8Array
 }
 
-/** Lets a client give each request up after as many milliseconds as `limitOf` says. */
+/** Sets a client's time limit for each request in milliseconds, returned by `limitOf` says. */
 export function limitEach(
   { config: { requestHandler } }: DynamoDBClient | S3Client,
   limitOf: (request: SentRequest) => number,
@@ -50,7 +50,7 @@ export function limitEach(
 export const streamsClient = (endpoint: string): DynamoDBStreamsClient =>
   new DynamoDBStreamsClient({ endpoint, region, ...access })
 
-/** A client of an S3 engine; one that gives a request up after `timeLimitMs`. */
+/** A client of an S3 engine, with the time limit `timeLimitMs`. */
 export const s3Client = (endpoint: string, timeLimitMs?: number): S3Client =>
   new S3Client({ endpoint, region, ...access, forcePathStyle: true, ...limitedTo(timeLimitMs) })
 

@@ -20,8 +20,8 @@ export async function startDynamodb(): Promise<Engine> {
     command: 'java',
     args: [
       '-Xmx512m',
-      // For a process that lives for minutes, the optimising compiler and the collector's threads took more than half
-      // the time.
+      // The process runs for minutes only. The optimising compiler and the collector's threads would take more than half of the
+      // time.
       '-XX:+UseSerialGC',
       '-XX:TieredStopAtLevel=1',
       `-Djava.io.tmpdir=${scratch}`,
@@ -31,7 +31,7 @@ export async function startDynamodb(): Promise<Engine> {
       ...['-port', String(port), '-disableTelemetry', '-inMemory'],
     ],
     timeoutMs: START_MS,
-    // Any response will do: without credentials it is a 400.
+    // Any response is enough. Without credentials it is a 400.
     healthy: async (endpoint) => (await fetch(endpoint)).status === 400,
   })
 }

@@ -8,11 +8,11 @@ import type { Engine } from './process.ts'
 
 export const ENGINE_NAMES = ['dynamodb', 'opensearch', 's3', 'sqs'] as const
 export type EngineName = (typeof ENGINE_NAMES)[number]
-/** Names that suites can require: the servers, and the program that runs functions as Lambda does. */
+/** Names that suites can require: the servers, and the program that runs functions like Lambda. */
 export const NEED_NAMES = [...ENGINE_NAMES, 'lambda'] as const
 export type NeedName = (typeof NEED_NAMES)[number]
 
-/** Time for an engine that is there already to respond at all. */
+/** Time limit for the response of an engine that already runs. */
 const REACH_MS = 30_000
 
 const START: { readonly [name in NeedName]: () => Promise<Engine> } = {
@@ -23,10 +23,10 @@ const START: { readonly [name in NeedName]: () => Promise<Engine> } = {
   sqs: startSqs,
 }
 
-/** `DYNAMODB_ENDPOINT` and its like: an engine that is already there. */
+/** `DYNAMODB_ENDPOINT` and others: an engine that already runs. */
 export const endpointVariable = (name: NeedName): string => `${name.toUpperCase()}_ENDPOINT`
 
-/** The engine that its variable names, or one started here; rejects with the reason when it cannot be had. */
+/** Returns the engine in its variable, or starts one. Rejects with the reason if it is unavailable. */
 export async function startEngine(name: NeedName): Promise<Engine> {
   const given = process.env[endpointVariable(name)]
   if (given === undefined || given === '') return START[name]()
@@ -34,7 +34,7 @@ export async function startEngine(name: NeedName): Promise<Engine> {
   return { endpoint: given, stop: () => Promise.resolve() }
 }
 
-/** Any response will do: most engines refuse a request that is about nothing. One that was just started may take a moment. */
+/** Any response is enough, because most engines refuse an empty request. A new engine may need a moment. */
 async function reach(variable: string, endpoint: string): Promise<void> {
   const deadline = Date.now() + REACH_MS
   for (;;) {

@@ -8,14 +8,14 @@ import type { Engine } from './process.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** Undefined: the engine cannot be had here. */
+    /** Undefined: the engine is unavailable. */
     readonly endpoints: { readonly [name in NeedName]?: string }
   }
 }
 
 /**
- * Starts the engines that the chosen suites ask for by `withEngines([…])`. One that cannot be had leaves its suites out with
- * a line that says so; in CI it is a failure.
+ * Starts the engines that the selected suites require by `withEngines([…])`. If an engine is unavailable, its suites are skipped
+ * with a line; in CI this is a failure.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const { filter } = parseCLI(['vitest', ...process.argv.slice(2)])

@@ -2,7 +2,7 @@ import { ENGINE_NAMES, endpointVariable, startEngine } from './engines.ts'
 import type { EngineName } from './engines.ts'
 import type { Engine } from './process.ts'
 
-/** `npm run engines [names]`: runs the engines until it is interrupted, and prints what to set to use them. */
+/** `npm run engines [names]`: runs the engines until it is interrupted, and prints the variables that select them. */
 const wanted = ENGINE_NAMES.filter((name) => process.argv.length < 3 || process.argv.includes(name))
 const started = await Promise.all(wanted.map(start))
 const running = started.filter((engine) => engine !== undefined)

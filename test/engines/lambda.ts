@@ -7,8 +7,8 @@ import type { Engine } from './process.ts'
 const VERSION = '4.0.2'
 
 /**
- * Lambda's own runtime client, compiled on first use (cmake, g++ and make, about a minute). It is no server: its endpoint is the
- * file to run.
+ * Lambda's own runtime client, compiled on first use (cmake, g++ and make, about a minute). It is not a server: its endpoint is
+ * the file to run.
  */
 export async function installLambda(): Promise<Engine> {
   const folder = await cached(`aws-lambda-ric-${VERSION}`, (into) =>

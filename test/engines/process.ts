@@ -25,14 +25,14 @@ interface EngineProcess {
   /** Whether the engine responds at this endpoint; a rejection means not yet. */
   readonly healthy: (endpoint: string) => Promise<boolean>
   readonly timeoutMs: number
-  /** A folder of this process alone; removed when it has stopped. */
+  /** A folder for this process alone, removed after its stop. */
   readonly scratch: string
 }
 
 const STOP_MS = 10_000
 const LOG_TAIL = 2_000
 
-/** Below those that systems give to connections: until an engine listens, no connection takes its port away. */
+/** Ports below the range for outgoing connections, so no connection takes a port before its engine listens. */
 const PORTS = { first: 10_000, count: 22_000 }
 const PORTS_TRIED = 50
 
@@ -60,7 +60,7 @@ export async function makeScratch(name: string): Promise<string> {
   return folder
 }
 
-/** Starts a server and waits until it is healthy; rejects with the end of its output when it is not in time. */
+/** Starts a server and waits until it is healthy. Rejects with the end of its output after the time limit. */
 export async function startProcess(engine: EngineProcess): Promise<Engine> {
   const log = join(engine.scratch, 'output.log')
   const output = createWriteStream(log)
@@ -108,7 +108,7 @@ async function waitUntilHealthy(
   return `it did not respond within ${engine.timeoutMs} ms`
 }
 
-/** Runs a command to its end; rejects with its output when it fails. */
+/** Runs a command to its end. Rejects with its output if it fails. */
 export async function runCommand(command: string, args: readonly string[], cwd: string): Promise<void> {
   const child = spawn(command, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 
 /**
- * The region of a test file's clients, and of the processes that it starts. DynamoDB Local keeps a database for each region: in one
- * that all files share, reading a stream takes longer with every record that any of them has left.
+ * The region of a test file's clients, and of the processes that it starts. DynamoDB Local has one database per region. In a
+ * shared database, each record of any file slows down the reading of streams.
  */
 export const REGION = (process.env['AWS_REGION'] ??= `test-${randomUUID().slice(0, 8)}`)

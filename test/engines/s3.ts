@@ -44,7 +44,7 @@ export async function startS3(): Promise<Engine> {
     args: [
       ...[
         '-Xmx256m',
-        // As DynamoDB Local: its process lives for minutes.
+        // As for DynamoDB Local, the process runs for minutes only.
         '-XX:+UseSerialGC',
         '-XX:TieredStopAtLevel=1',
         `-Djava.io.tmpdir=${scratch}`,

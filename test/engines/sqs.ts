@@ -38,7 +38,7 @@ export async function startSqs(): Promise<Engine> {
     scratch,
     command: 'java',
     args: [
-      // As DynamoDB Local: its process lives for minutes.
+      // As for DynamoDB Local, the process runs for minutes only.
       ...['-Xmx256m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1'],
       ...[`-Djava.io.tmpdir=${scratch}`, `-Dconfig.file=${settings}`],
       ...['-cp', join(jars, '*'), 'org.elasticmq.server.Main'],

@@ -2,7 +2,7 @@ import { inject, test } from 'vitest'
 import type { NeedName } from './engines.ts'
 import type {} from './global-setup.ts'
 
-/** Declares tests that need these engines, with their endpoints; where one cannot be had they show as skipped. */
+/** Declares tests that need these engines, with their endpoints. If an engine is unavailable, the tests are skipped. */
 export function withEngines<Name extends NeedName>(
   names: readonly Name[],
   declare: (endpoints: { readonly [name in Name]: string }) => void,

@@ -28,7 +28,7 @@ function conflict(request: ProxiedRequest): Fault['does'] | undefined {
   return respondWith(400, 'TransactionCanceledException', { CancellationReasons })
 }
 
-/** Whatever DynamoDB and the network between are known to do. */
+/** Known faults of DynamoDB and of the network. */
 export const DYNAMODB_FAULTS: Readonly<Record<string, (request: ProxiedRequest) => Fault | undefined>> = {
   'a conflict with another transaction': (request) => {
     const does = conflict(request)
@@ -49,11 +49,11 @@ export const DYNAMODB_FAULTS: Readonly<Record<string, (request: ProxiedRequest) 
   'a request that is done and gets no response': () => ({ at: 'after', does: { kind: 'silence' } }),
 }
 
-/** Bytes of the items of one atomic write that AWS takes. DynamoDB Local takes more. */
+/** AWS's limit for the items of one atomic write, in bytes. DynamoDB Local allows more. */
 const WRITE_BYTES = 4 * 1024 * 1024
 
 /**
- * Refuses atomic writes of more than 4 MB, as AWS does and DynamoDB Local does not. The size includes the stored
+ * Refuses atomic writes of more than 4 MB, like AWS but unlike DynamoDB Local. The size includes the stored
  * contents of items that are only changed, checked or removed.
  */
 export function tooLarge(client: DynamoDBClient): (request: ProxiedRequest) => Promise<Fault | undefined> {

@@ -17,7 +17,7 @@ export interface Fault {
     | { readonly kind: 'respond'; readonly status: number; readonly body: string; readonly type: string }
     /** The connection ends without a response. */
     | { readonly kind: 'cut' }
-    /** Nothing ever comes: the client's own time limit ends it. */
+    /** No response, until the client's time limit. */
     | { readonly kind: 'silence' }
 }
 
@@ -25,9 +25,9 @@ type Choice = (request: ProxiedRequest) => Fault | undefined | Promise<Fault | u
 
 export interface FaultProxy {
   readonly endpoint: string
-  /** Decides for each request from now on. */
+  /** Selects the fault of each later request. */
   decide(choose: Choice): void
-  /** Requests that have come and have no response yet. */
+  /** Requests that were received and have no response yet. */
   inFlight(): readonly ProxiedRequest[]
   stop(): Promise<void>
 }
@@ -38,7 +38,7 @@ interface Reply {
   readonly body: Buffer
 }
 
-/** Starts a proxy between a client and an engine. It passes everything on unchanged, except the requested faults. */
+/** Starts a proxy between a client and an engine. It forwards everything unchanged, except the requested faults. */
 export async function startFaultProxy(target: string): Promise<FaultProxy> {
   let choose: Choice = () => undefined
   const inFlight = new Set<ProxiedRequest>()

@@ -7,7 +7,7 @@ const respondWith = (status: number, code: string): Fault['does'] => ({
   body: `<?xml version="1.0" encoding="UTF-8"?><Error><Code>${code}</Code><Message>made by a test</Message></Error>`,
 })
 
-/** Whatever S3 and the network between are known to do. */
+/** Known faults of S3 and of the network. */
 export const S3_FAULTS: Readonly<Record<string, Fault>> = {
   'a request to slow down': { at: 'before', does: respondWith(503, 'SlowDown') },
   'an internal error before the request was done': { at: 'before', does: respondWith(500, 'InternalError') },
@@ -17,7 +17,7 @@ export const S3_FAULTS: Readonly<Record<string, Fault>> = {
   'a request that is done and gets no response': { at: 'after', does: { kind: 'silence' } },
 }
 
-/** Lets each method and path fail once; the next time it passes. */
+/** Fails the first request of each method and path. */
 export function onceEach(fault: Fault): (request: Pick<ProxiedRequest, 'method' | 'path'>) => Fault | undefined {
   const seen = new Set<string>()
   return ({ method, path }) => {

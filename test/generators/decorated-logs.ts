@@ -5,10 +5,10 @@ import type { AssistantMessage, Message, StoredSource, ToolMessage } from '../..
 import { NO_USAGE } from '../../functions/domain/usage/usage.ts'
 import { highestOf, numberSources, recordedNumbers } from '../../functions/log/sources.ts'
 
-/** How many of a log's messages are made something of; more than generated logs have. */
+/** Maximum number of decorated messages of a log, above the length of generated logs. */
 const DICE = 80
 
-/** Settled logs whose results have sources and media, and whose completions cite, number and say what they took. */
+/** Settled logs whose results have sources and media, and whose completions have citations, source numbers and usage. */
 export const decoratedLog: fc.Arbitrary<Message[]> = fc
   .tuple(settledLog, fc.array(fc.nat({ max: 11 }), { minLength: DICE, maxLength: DICE }))
   .map(([log, dice]) => {
@@ -37,7 +37,7 @@ function withResults(row: ToolMessage, rolled: number): ToolMessage {
   }
 }
 
-/** Records the numbers that its request gave, as the loop does. */
+/** Records the source numbers that its request assigned, like the loop. */
 function completing(message: AssistantMessage, before: readonly Message[], rolled: number): AssistantMessage {
   const leaders = before.filter(isLeaders)
   const known = recordedNumbers(leaders)

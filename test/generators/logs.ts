@@ -21,13 +21,13 @@ interface Builder {
 
 const START = 1_700_000_000_000
 
-/** Texts as they occur: empty, blank, with control characters, halves of characters, other scripts. */
+/** Texts of all kinds: empty, blank, with control characters, half surrogates, or other scripts. */
 const text = fc.oneof(
   { weight: 6, arbitrary: fc.lorem({ maxCount: 5 }) },
   fc.constantFrom('', ' ', '\n', '\u0000', '😀', '\ud83d', '検索する', '"quoted"', '</system_note>'),
 )
 
-/** Arguments as models send them: valid, awkward to serialise again, and malformed. */
+/** Arguments from models: valid, hard to serialise, and malformed. */
 const rawArguments = fc.oneof(
   fc.json({ maxDepth: 2 }),
   fc.constantFrom(
@@ -67,7 +67,7 @@ const spoken = fc.oneof(
   fc.record({ type: fc.constant('reasoning' as const), text, provider: fc.constant({ maker: { signature: 's' } }) }),
 )
 
-/** `open`: results may be missing or not in yet, as in logs that were imported or not repaired. */
+/** `open`: results may be missing or pending, as in imported logs or logs before a repair. */
 const round = (open: boolean): fc.Arbitrary<RoundPlan> =>
   fc.record({
     parts: fc.array(spoken, { maxLength: 3 }),
@@ -104,10 +104,10 @@ const run = (open: boolean): fc.Arbitrary<RunPlan> =>
     completion: fc.array(spoken, { minLength: 1, maxLength: 2 }),
   })
 
-/** Logs of several runs as the loop leaves them: every round has its results. */
+/** Logs of several runs as the loop stores them: every round has its results. */
 export const settledLog: fc.Arbitrary<Message[]> = fc.array(run(false), { minLength: 1, maxLength: 4 }).map(build)
 
-/** Logs as they may be found: also crashed, imported in part, with orphaned results. */
+/** Logs in any state: also after a crash, imported in part, or with orphaned results. */
 export const anyLog: fc.Arbitrary<Message[]> = fc
   .tuple(fc.array(run(true), { minLength: 1, maxLength: 4 }), fc.integer({ min: 0, max: 3 }), fc.nat())
   .map(([plans, orphans, seed]) => withOrphans(build(plans), orphans, seed))
@@ -201,7 +201,7 @@ function toolMessage(
   }
 }
 
-/** Results whose call is not there: of an unknown message, of another place, under another id. */
+/** Results without a call: of an unknown message, with another index, or with another id. */
 function withOrphans(messages: Message[], count: number, seed: number): Message[] {
   const tools = messages.filter((message) => message.role === 'tool')
   const orphans = Array.from({ length: count }, (_, index): ToolMessage[] => {

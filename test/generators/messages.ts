@@ -14,7 +14,7 @@ const START = 1_700_000_000_000
 /** The id of a log's first message, chosen by a number. */
 const firstId = (place: number): string => `${nextId(undefined, START).slice(0, -16)}${String(place).padStart(16, '0')}`
 
-/** Writes a log by hand, one line a message; ids rise from the first, rounds and places count up by themselves. */
+/** Builds a log from one line per message. Ids increase from the first; rounds and indexes are counted. */
 export function writeLog(first: string = firstId(0)): LogWriter {
   const log: Message[] = []
   let run = 'run-1'
@@ -75,7 +75,7 @@ export function writeLog(first: string = firstId(0)): LogWriter {
 
 export interface LogWriter {
   readonly log: Message[]
-  /** The messages that follow belong to this run. */
+  /** Starts a run, which the following messages belong to. */
   run(id: string): LogWriter
   user(...parts: readonly (string | UserPart)[]): LogWriter
   assistant(...parts: readonly (string | AssistantPart | ToolCall)[]): LogWriter

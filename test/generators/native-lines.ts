@@ -101,7 +101,7 @@ function linesOf({ input, rounds, member }: Loop, nextId: () => string, names: o
   })
 }
 
-/** Logs of a few turns, in the form that an import takes. */
+/** Logs of a few turns, in the form of an import. */
 export const nativeLines: fc.Arbitrary<NativeLine[]> = fc
   .array(loop(2), { minLength: 1, maxLength: 4 })
   .map((turns) => {

@@ -19,7 +19,7 @@ export function requestPoints(log: readonly Message[]): Point[] {
   })
 }
 
-/** A message whose user added nothing but text: what is sent of it never changes. */
+/** A user message with text only, whose form in requests never changes. */
 export function withoutMedia(message: Message): Message {
   if (message.role !== 'user') return message
   return { ...message, parts: message.parts.filter((part) => part.type === 'text') }

@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 
 /**
- * Seed of generated cases. It is the same everywhere, so that a failure can be reproduced. `TEST_SEED` sets another
+ * Seed of generated cases. It is the same on all machines, so a failure can be reproduced. `TEST_SEED` sets another
  * one.
  */
 const SEED = Number(process.env['TEST_SEED'] ?? 20_260_105)
 
-// A property that fails says its seed and path.
+// A failing property reports its seed and path.
 fc.configureGlobal({ seed: SEED })
 
 export { fc }

@@ -9,9 +9,9 @@ import { nextIds } from '../../functions/domain/ids.ts'
 import { callTo, writeLog } from '../generators/messages.ts'
 import { memoryOf } from './memory-of.ts'
 
-/** Sizes of outputs in MB; `WHOLE=1` tries those that once were too much. */
+/** Sizes of outputs in MB; `WHOLE=1` tries sizes that once exhausted the memory. */
 const [ONE, MANY, COUNT] = isWhole ? [100, 5, 32] : [16, 2, 8]
-/** MB above the idle process, whatever comes; and a heap in which none of these outputs fits. */
+/** Maximum memory above the idle process, and a heap that is smaller than each of these outputs, in MB. */
 const BOUND = 128
 const HEAP = isWhole ? 96 : 64
 const MINUTES_MS = 600_000

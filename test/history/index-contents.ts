@@ -7,7 +7,7 @@ interface Hit {
   readonly sort: readonly unknown[]
 }
 
-/** Everything that a history index has, by id: version and content. */
+/** All documents of a history index by id: version and content. */
 export async function indexContents(endpoint: string, alias: string): Promise<Map<string, object>> {
   await ask(`${endpoint}/${alias}/_refresh`, {})
   const found = new Map<string, object>()

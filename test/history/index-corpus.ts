@@ -18,7 +18,7 @@ import { textOf, type Message, type ToolMessage } from '../../functions/domain/m
 import type { SessionKey } from '../../functions/domain/session.ts'
 import { isSearched } from '../../functions/search/documents/documents.ts'
 
-/** A time that no index takes: the message that has it can never be indexed. */
+/** A time that every index refuses, so its message can never be indexed. */
 const IMPOSSIBLE_TIME = 1e300
 const START = 1_750_000_000_000
 const OF_A_SESSION = 50
@@ -28,7 +28,7 @@ const AT_ONCE = 40
 export interface WrittenCorpus {
   readonly sessions: readonly SessionKey[]
   readonly messages: number
-  /** Messages that can never be indexed although they have something to find: id → session. */
+  /** Messages with text that can never be indexed: id → session. */
   readonly deadLettered: ReadonlyMap<string, string>
 }
 
@@ -95,10 +95,10 @@ async function makeMessage(
   return { ...tool, parts: [{ type: 'text', text: `offloaded ${number}` }], output }
 }
 
-/** In pieces, so that this file holds nothing that looks like one. */
+/** Split, so that this file contains no text that looks like a secret. */
 const secret = (number: number): string => (number % 41 === 0 ? ` with ${'ghp_'}${'a1B2'.repeat(9)}` : '')
 
-/** A call is written as it starts, and changed when it ends: two states of one row. */
+/** A call's row is written at its start and changed at its end. */
 export async function writeMessages(
   dependencies: DynamoDependencies,
   key: SessionKey,

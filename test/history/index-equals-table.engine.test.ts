@@ -36,7 +36,7 @@ withEngines(['dynamodb', 'opensearch'], (endpoints) => {
         for (let more = true; more;) more = (await deletion.removeRows(key, 500)).more
       }
       records = await readStream(harness)
-      // An index that forgets at once what was removed, where others do after a minute.
+      // An index that forgets removals at once, where others keep them for a minute.
       await harness.direct.indices.putSettings({ index: harness.alias, body: { index: { gc_deletes: '0s' } } })
       harness.proxy.decide((request) => unlucky(request, random))
       await deliver(harness, disordered(records, random))
@@ -113,7 +113,7 @@ const LIVE = {
   messages: { count: 0 },
 }
 
-/** Everything in the table's stream, as the poller hands it on. */
+/** All records of the table's stream, as passed on by the poller. */
 async function readStream(harness: IndexHarness): Promise<StreamRecord[]> {
   const found: StreamRecord[] = []
   const poller = harness.poll(async (batch) => {
@@ -125,7 +125,7 @@ async function readStream(harness: IndexHarness): Promise<StreamRecord[]> {
   return found
 }
 
-/** A tenth comes twice, a tenth comes late, and all of it in any order. */
+/** A tenth of the records is repeated, a tenth is late, and all are in random order. */
 function disordered(records: readonly StreamRecord[], random: () => number): StreamRecord[][] {
   const doubled = records.flatMap((record) => (random() < 0.1 ? [record, record] : [record]))
   const [soon, late] = [doubled.filter((_, place) => place % 10 !== 0), doubled.filter((_, place) => place % 10 === 0)]
@@ -142,7 +142,7 @@ const batched = (records: readonly StreamRecord[]): StreamRecord[][] =>
     records.slice(place * BATCH, (place + 1) * BATCH),
   )
 
-/** As a stream does: from the first that failed on, again and again. */
+/** Retries from the first failed record, like a stream. */
 async function deliver(harness: IndexHarness, batches: readonly (readonly StreamRecord[])[]): Promise<void> {
   for (const batch of batches) {
     let open = batch
@@ -155,7 +155,7 @@ async function deliver(harness: IndexHarness, batches: readonly (readonly Stream
   }
 }
 
-/** A third of the writes meets a busy engine, or its response is lost. */
+/** For a third of the writes, the engine is busy or the response is lost. */
 function unlucky({ path }: ProxiedRequest, random: () => number): Fate {
   if (path !== '/_bulk') return 'pass'
   const chance = random()
@@ -164,7 +164,7 @@ function unlucky({ path }: ProxiedRequest, random: () => number): Fate {
   return chance < 0.33 ? 'lose the response' : 'pass'
 }
 
-/** Numbers that are the same at each run. */
+/** Random numbers that are equal in each execution. */
 function seeded(seed: number): () => number {
   let state = seed
   return () => {

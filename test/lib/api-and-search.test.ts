@@ -68,7 +68,7 @@ describe('the API', () => {
   test('writes one line of JSON for each request, whatever values API Gateway inserts', () => {
     const [, stage] = ofType(dev, 'AWS::ApiGateway::Stage')[0] ?? []
     const { Format = '' } = (stage?.Properties['AccessLogSetting'] ?? {}) as { readonly Format?: string }
-    // A message that AWS documents as quoted already is the only value with quotes.
+    // Only the message that AWS documents as already quoted has quotes.
     const line = Format.replaceAll(/\$context(?:\.\w+)+/g, (name) =>
       name.endsWith('String') ? '"Forbidden"' : 'Forbidden',
     )

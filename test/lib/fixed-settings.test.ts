@@ -9,7 +9,7 @@ const KEYS = [1, 2].map((n) => `arn:aws:kms:us-east-1:111122223333:key/${n}`)
 const SERVERLESS = { model: 'a/b', search: { kind: 'serverless' } } as const
 const DOMAIN = { model: 'a/b', search: { kind: 'domain', instance: 'r7g.large.search', nodes: 3 } } as const
 
-/** The outputs that a search stack of these settings has. */
+/** The outputs of a search stack with these settings. */
 const deployedOf = (encryptionKey: string | undefined, settings: typeof SERVERLESS | typeof DOMAIN = SERVERLESS) => {
   const outputs = synthesise(environmentOf({ ...settings, encryptionKey })).search.findOutputs('*')
   return Object.fromEntries(Object.entries(outputs).map(([name, { Value }]) => [name, String(Value)]))

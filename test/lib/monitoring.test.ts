@@ -20,7 +20,7 @@ interface Report {
   readonly values: Record<string, unknown>
 }
 
-/** Metrics that these statements on `functions/runtime/lambda/metrics.ts` emit to CloudWatch, one a line. */
+/** Metrics that these statements on `functions/runtime/lambda/metrics.ts` emit to CloudWatch, one per line. */
 function emitted(statements: string): Report[] {
   const module = resolve(import.meta.dirname, '../../functions/runtime/lambda/metrics.ts')
   const code = `const metrics = await import(${JSON.stringify(module)}); ${statements}`

@@ -8,7 +8,7 @@ const dev = synthesise(environmentNamed('dev'))
 const prod = synthesise(environmentNamed('prod'))
 const atOnce = synthesise(readEnvironment('prod', { alarmEmail: 'oncall@example.com', canary: 'off' }))
 
-/** Whatever calls a function, with the names of the functions and aliases in it: `Api`, `ApiAlias`. */
+/** Every caller of a function, with the names of functions and aliases in it: `Api`, `ApiAlias`. */
 function calls({ resources }: Synthesised): Map<string, string[]> {
   const named = (value: unknown): string[] => [
     ...new Set(

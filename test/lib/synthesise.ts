@@ -57,13 +57,13 @@ export function synthesise(environment: Environment): Synthesised {
 
 const templateOf = (stack: Stack): Template => Template.fromStack(stack)
 
-/** Whom alarms of a test's environment go to. */
+/** Receiver of alarms in tests. */
 const ALARM_EMAIL = 'oncall@example.com'
 
-/** One of the environments that there are, with an address for its alarms. */
+/** Returns one of the defined environments, with an address for its alarms. */
 export const environmentNamed = (name: string): Environment => readEnvironment(name, { alarmEmail: ALARM_EMAIL })
 
-/** An environment of these settings, with an address for its alarms. */
+/** Returns an environment with these settings and an address for its alarms. */
 export const environmentOf = (settings: EnvironmentSettings, name = 'own'): Environment =>
   readEnvironment(name, {}, { [name]: { alarmEmail: ALARM_EMAIL, ...settings } })
 
@@ -71,6 +71,6 @@ export const environmentOf = (settings: EnvironmentSettings, name = 'own'): Envi
 export const ofType = ({ resources }: Synthesised, type: string): [string, Resource][] =>
   Object.entries(resources).filter(([, resource]) => resource.Type === type)
 
-/** The template has a resource of the type with (at least) these properties. */
+/** Expects a resource of this type with at least these properties. */
 export const expectResource = (template: Template, type: string, properties: object): void =>
   template.hasResourceProperties(type, properties)

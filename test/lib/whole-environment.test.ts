@@ -63,7 +63,7 @@ describe('deleting an environment', () => {
     'after a failed deployment leaves no resource of $name that blocks the next attempt',
     (environment) => {
       for (const [id, { Type, DeletionPolicy }] of Object.entries(synthesise(environment).resources)) {
-        // The role by which API Gateway writes logs is one for an account: it has no name of ours.
+        // The role with which API Gateway writes logs belongs to the account, so it has none of our names.
         if (Type === 'AWS::ApiGateway::Account' || id.includes('CloudWatchRole')) continue
         expect([undefined, 'Delete', 'RetainExceptOnCreate'], id).toContain(DeletionPolicy)
       }
@@ -95,7 +95,7 @@ describe('two environments in one account', () => {
   })
 })
 
-/** Its API's own stage, its role's own policy, and metrics: their names are found within something else. */
+/** Stages, inline policies and metrics, whose names are unique within another resource. */
 const NOT_UNIQUE = /^AWS::ApiGateway::Stage |^AWS::IAM::Policy | MetricName /
 
 /** CloudWatch distinguishes firewalls by the names of their metrics. */

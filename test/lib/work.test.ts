@@ -68,7 +68,7 @@ describe('the delivery of work', () => {
         return reserved === undefined ? [] : [[/Tooltrail([A-Z][a-z]+)/.exec(id)?.[1] ?? id, reserved]]
       })
     expect(Object.fromEntries(reservedOf('prod'))).toEqual({ Indexer: 20, Sweeper: 2 })
-    // AWS refuses it in an account that is new, and with it the whole stack.
+    // AWS refuses this in a new account, and with it the whole stack.
     expect(reservedOf('dev')).toEqual([])
   })
 
@@ -77,7 +77,7 @@ describe('the delivery of work', () => {
     expect(configs).toHaveLength(1)
     expect(configs[0]).toMatchObject({ MaximumRetryAttempts: 0, MaximumEventAgeInSeconds: 60, Qualifier: '$LATEST' })
     expect(JSON.stringify(configs[0]?.['FunctionName'])).toContain('Sweeper')
-    // Everything that Lambda is asked for without waiting for it needs such a bound: no other function is.
+    // Only asynchronous invocations need such a limit, and only this function has them.
     const rules = ofType(dev, 'AWS::Events::Rule').map(([, { Properties }]) => JSON.stringify(Properties['Targets']))
     expect(rules.filter((targets) => targets.includes('Tooltrail'))).toHaveLength(1)
   })

@@ -164,7 +164,7 @@ test('the page warns that a message cancels the waiting calls, also in screen re
   await page.getByText('A message cancels the call of demo_publish that waits for you.').waitFor()
   const described = (await field(page).getAttribute('aria-describedby')) ?? ''
   expect(await page.locator(`#${described}`).textContent()).toContain('A message cancels the call of demo_publish')
-  // While the message that cancels them is answered, they are shown as cancelled.
+  // They appear as cancelled during the run of the message that cancels them.
   await say(page, 'wait 30 seconds')
   await log(page).getByText('demo_wait(seconds=30)').waitFor()
   await page.locator('.call .state.cancelled').waitFor({ timeout: 5_000 })

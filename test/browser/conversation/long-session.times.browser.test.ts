@@ -5,7 +5,7 @@ import { openBrowser } from '../browser.ts'
 import type { Opened } from '../browser.ts'
 
 const MESSAGES = 10_000
-/** Milliseconds that the first paint of a conversation may take on a machine that does nothing else. */
+/** Time limit of a conversation's first paint on an idle machine, in milliseconds. */
 const FIRST_PAINT_MS = 300
 const LOADS = 12
 
@@ -20,7 +20,7 @@ afterAll(() => opened.close())
 
 const idOf = (index: number): string => `01JD2Q8N4T6W8Y0A2C${String(index).padStart(8, '0')}`
 
-/** A log of 10,000 messages at the network's edge: to run 5,000 turns would take minutes. */
+/** Returns a log of 10,000 messages from a stubbed network, because 5,000 runs would take minutes. */
 async function withLongLog(page: Page): Promise<void> {
   await page.route(/\/v1\/sessions\/long\/messages\?/, async (route) => {
     const { searchParams } = new URL(route.request().url())
@@ -96,7 +96,7 @@ describe('a long session', () => {
     }
     // Messages loaded above do not move the visible ones.
     await page.evaluate(scrollTo('900'))
-    // The list renders what has come into sight a moment after the scroll.
+    // The list renders newly visible rows shortly after the scroll.
     let inSight: unknown
     const look = async () =>
       (inSight = await page.evaluate("document.elementFromPoint(700, 300)?.closest('.virtual-item')?.dataset.key"))

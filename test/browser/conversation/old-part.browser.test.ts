@@ -9,7 +9,7 @@ const IS_AT_END = `(() => {
   const list = document.querySelector('.scroller')
   return list.scrollHeight - list.scrollTop - list.clientHeight < 2
 })()`
-/** Whether it is at the end, with everything there rendered. */
+/** Whether the page is at the end, with all rows rendered there. */
 const SCROLL_TO_END = `new Promise((done) => {
   const list = document.querySelector('.scroller')
   const isThere = list.scrollHeight - list.scrollTop - list.clientHeight < 1

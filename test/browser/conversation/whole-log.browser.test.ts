@@ -20,7 +20,7 @@ async function addTurns(session: string, word: string, turns: number): Promise<v
   await opened.client.importMessages(session, text.join('\n'), { format: 'openai' })
 }
 
-/** Inputs that a reader sees when scrolling from the beginning to the end, once everything is loaded. */
+/** Inputs that become visible when scrolling from start to end, once everything is loaded. */
 async function readAll(page: Page, last: string): Promise<string[]> {
   const seen = new Set<string>()
   const look = async (): Promise<void> => {
@@ -39,7 +39,7 @@ async function readAll(page: Page, last: string): Promise<string[]> {
   return [...seen]
 }
 
-/** Ends once what is in sight then has been rendered: until then the list shows what was in sight before. */
+/** Resolves once the visible rows are rendered. Until then, the list shows the earlier rows. */
 const scroll = (page: Page, to: string): Promise<void> =>
   page.evaluate(`new Promise((done) => {
     document.querySelector('.scroller').scrollTop ${to}

@@ -12,7 +12,7 @@ export interface Step {
 interface Call {
   readonly name: string
   readonly arguments: { readonly [name: string]: string | number }
-  /** Left out: it waits for a decision. */
+  /** Undefined: the call waits for a decision. */
   readonly result?: string
   readonly milliseconds?: number
 }

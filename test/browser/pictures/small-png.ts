@@ -2,9 +2,9 @@ import { crc32, deflateSync } from 'node:zlib'
 
 const SIGNATURE = Buffer.from('89504e470d0a1a0a', 'hex')
 const MAX_COLORS = 256
-/** The most frequent are the grounds, which differ little and are all kept. */
+/** The most frequent colors are backgrounds. They differ little, and all are kept. */
 const GROUNDS = 12
-/** Squares of the differences of red, green and blue, added up: below this, two colors look the same. */
+/** Sum of the squared differences of red, green and blue, below which two colors look equal. */
 const SAME = 300
 
 /** In the browser: the pixels of a PNG, as RGBA in base64. */
@@ -18,7 +18,10 @@ export const READ_PIXELS = `async (picture) => {
   return btoa(Array.from(data, (value) => String.fromCharCode(value)).join(''))
 }`
 
-/** A PNG of pixels (RGBA, opaque) with its grounds and its frequent colors, no two of which look the same: others become the nearest of them. */
+/**
+ * Encodes opaque RGBA pixels as a PNG with a palette: the background colors and the frequent colors. Each other color becomes the
+ * nearest of these.
+ */
 export function smallPng(pixels: Uint8Array, width: number): Buffer {
   const height = pixels.length / 4 / width
   const colors = new Int32Array(width * height)
@@ -33,13 +36,13 @@ export function smallPng(pixels: Uint8Array, width: number): Buffer {
   for (const color of frequent.slice(GROUNDS))
     if (palette.length < MAX_COLORS && palette.every((one) => distance(one, color) >= SAME)) palette.push(color)
   const places = new Map(frequent.map((color) => [color, nearest(palette, color)]))
-  // A row begins with its filter: none.
+  // Each row begins with its filter type: none.
   const rows = Buffer.alloc((width + 1) * height)
   for (const [at, color] of colors.entries()) rows[at + Math.floor(at / width) + 1] = places.get(color) ?? 0
   const header = Buffer.alloc(13)
   header.writeUInt32BE(width, 0)
   header.writeUInt32BE(height, 4)
-  // Eight bits a pixel, by palette.
+  // Eight bits per pixel, with a palette.
   header.set([8, 3, 0, 0, 0], 8)
   const entries = Buffer.from(palette.flatMap(channels))
   return Buffer.concat([

@@ -19,7 +19,7 @@ import type { Step } from './pictured-work.ts'
 import { WORK } from './pictured-work.ts'
 import { READ_PIXELS, smallPng } from './small-png.ts'
 
-// Takes the pictures of docs/images anew: `npx node test/browser/pictures/take-pictures.ts`, after `npm run build`.
+// Creates the pictures in docs/images: `npx node test/browser/pictures/take-pictures.ts`, after `npm run build`.
 
 const IMAGES = fileURLToPath(new URL('../../../docs/images/', import.meta.url))
 const MINUTE = 60_000
@@ -33,12 +33,12 @@ const AGENTS = {
   writer: { ...AGENT, model: 'openai/gpt-5.4' },
 }
 
-/** How far the program's clock is behind: sessions of earlier days are made first. */
+/** How far the program's clock is behind. Sessions of earlier days are created first. */
 let behind = 0
 const system = createSystemClock()
 const clock = { ...system, now: () => system.now() - behind }
 
-/** The step that comes next: by the newest input, and the completions since. */
+/** Returns the next step, from the newest input and the completions after it. */
 function nextStep({ messages }: ModelRequest): Step {
   const at = messages.findLastIndex(({ role }) => role === 'user')
   const [part] = messages[at]?.parts ?? []
@@ -127,7 +127,7 @@ async function makeSessions(client: Client): Promise<void> {
 const weekday = (at: number): string => new Date(at).toLocaleDateString('en', { weekday: 'long', timeZone: 'UTC' })
 const titleOfTest = (ago: number): string => (ago === 1 ? 'The flaky test of retries' : 'A test of retries fails')
 
-/** Views by the name of their picture: where they are, what they show when they are ready, and what is done there first. */
+/** Views by the name of their picture: the address, the text that shows readiness, and the actions before the picture. */
 const VIEWS: { readonly [name: string]: readonly [string, string, ((page: Page) => Promise<void>)?] } = {
   sessions: ['/sessions/invoices', 'come to 48,210.40 EUR', narrow],
   conversation: ['/sessions/deploy-42', 'needs your decision', openCall],

@@ -20,7 +20,7 @@ interface Message {
 
 const timeOf = (second: number): string => new Date(Date.UTC(2026, 9, 1, 10, 0, second)).toISOString()
 
-/** A session file in which the first parser dropped a queued input and a command, and took a notice for an input. */
+/** A session file of which the first parser dropped a queued input and a command, and stored a notice as an input. */
 function createFile() {
   const sessionId = crypto.randomUUID()
   const line = (second: number, fields: object): object => ({
@@ -65,7 +65,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-/** Imports a file as a program with the first parser did: its messages under the file's source, no parser in the metadata. */
+/** Imports a file like a program with the first parser: under the file's source, without a parser in the metadata. */
 async function importEarlier({ id, name, lines }: SessionFile): Promise<void> {
   const file = lines.map((value, place) => ({ line: place + 1, value }))
   const { messages } = readClaudeCode(file, { agentLines: () => undefined, output: () => undefined }, 1)

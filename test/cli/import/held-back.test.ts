@@ -10,7 +10,7 @@ let folder: string
 beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), 'tooltrail-held-back-'))))
 afterEach(() => rmSync(folder, { recursive: true }))
 
-/** A session file of Claude Code with an input and these completions, last written to this long ago. */
+/** A session file of Claude Code with an input and these completions. Its last write was this long ago. */
 function write(session: string, hoursAgo: number, ...completions: readonly object[]): void {
   const path = join(folder, `${session}.jsonl`)
   const lines = [{ role: 'user', content: 'go' }, ...completions.map(completion)].map((message, second) => ({

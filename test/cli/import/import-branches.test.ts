@@ -12,7 +12,7 @@ type Said = (role: 'user' | 'assistant', text: string) => string
 const KINDS = ['claude-code', 'codex'] as const
 type Kind = (typeof KINDS)[number]
 
-/** A conversation's name, its file's, and a line of it. `timed`: as files have times. */
+/** Returns the names of a conversation and of its file, and a line of it. `timed`: as files have times. */
 function conversation(kind: Kind, number: number, timed = true): { id: string; file: string; said: Said } {
   const id = `0b9f1c1e-1111-4222-8333-44445555666${number}`
   let count = 0
@@ -93,7 +93,7 @@ describe.each(KINDS)('diverged copies of a session of %s', (kind) => {
 })
 
 type Chat = readonly (readonly ['user' | 'assistant', string])[]
-/** Conversations as programs write them whole, each time anew. */
+/** Conversations of programs that rewrite the whole file each time. */
 const REWRITTEN = {
   openai: (chat: Chat) => JSON.stringify(chat.map(([role, content]) => ({ role, content }))),
   'ai-sdk': (chat: Chat) => JSON.stringify(chat.map(([role, text]) => ({ role, parts: [{ type: 'text', text }] }))),

@@ -71,7 +71,7 @@ test('a background sub-agent, and one that no session waits for, have their own 
   write('agent-older.jsonl', ...agent('older'))
   old(`${id}/subagents/agent-lost.jsonl`)
   old('agent-older.jsonl')
-  // The session may still get the result of what was written a moment ago.
+  // The session may still get the result of a call written shortly before.
   expect(await run()).toMatchObject({ files: 4, messages: 5 + 2 + 3 * 2 })
   expect(importing.faults).toEqual([])
   for (const name of ['back', 'lost', 'older']) {

@@ -77,7 +77,7 @@ describe('sessions of Claude Code', () => {
     expect(hits.data).toHaveLength(1)
     expect(await run('claude-code')).toMatchObject({ messages: 0 })
     appendFileSync(path, said('and now?') + answered('m3', call('t3', 'Bash', { command: 'ls' })))
-    // A call that has no result yet may still get one.
+    // A call without a result may still get one.
     expect(await run('claude-code')).toMatchObject({ messages: 1 })
     appendFileSync(path, returned('t3', 'files') + answered('m4', { type: 'text', text: 'Files.' }))
     expect(await run('claude-code')).toMatchObject({ messages: 3 })
@@ -163,7 +163,7 @@ describe('sessions of Claude Code', () => {
       role: 'user',
       parts: [{ type: 'text', text: `${place}` }],
     }))
-    // Exports of one session, as if made every month.
+    // Monthly exports of one session.
     for (const [month, name] of ['a', 'b', 'c', 'd', 'e', 'f'].entries())
       write(`${name}.jsonl`, { object: 'session', id }, ...lines.slice(0, 100 * (month + 1)))
     expect(await run('native')).toMatchObject({ files: 6, messages: 600 })

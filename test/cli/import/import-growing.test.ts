@@ -9,7 +9,7 @@ const folder = mkdtempSync(join(tmpdir(), 'tooltrail-growing-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
 const ID = '11111111-1111-4111-8111-111111111111'
-/** A little more: times of files have fractions of milliseconds. */
+/** Slightly more, because file times have fractions of milliseconds. */
 const DAY_MS = 24 * 3_600_000 + 10
 
 /** A line of Claude Code, at this second. */
@@ -47,7 +47,7 @@ const SESSION = [
   says(12, 'c', calls('t4', 'Bash')),
   returns(13, 't4'),
   returns(16, 't3', 'scout'),
-  // As older versions write it: the sub-agent in the file of its leader.
+  // The form of older versions: the sub-agent is in its leader's file.
   says(17, 'd', calls('t5', 'Task')),
   line(18, 'user', { content: 'look there' }, SIDE),
   says(19, 'e', text('nothing there'), SIDE),
@@ -81,7 +81,7 @@ const CODEX = [
 
 type Line = { readonly timestamp: string }
 
-/** The messages of a file with these lines, beside that of a sub-agent with as much as it had then. */
+/** Imports a file with these lines, beside the sub-agent's file at that time. Returns the messages. */
 async function messagesOf(
   kind: Kind,
   path: string,

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { beforeEach, expect, test } from 'vitest'
 import { declareImporting } from '../../e2e/backend/importing.ts'
 
-/** Written by the real package; `write_checkpoints.py` beside it says how. */
+/** A file written by the real package; `write_checkpoints.py` beside it says how. */
 const REAL = fileURLToPath(new URL('checkpoints/langgraph.sqlite', import.meta.url))
 const FILMS = 'langgraph-sqlite-5b0c1c1e-1111-4222-8333-444455556666'
 const NAME = 'langgraph.sqlite'
@@ -35,7 +35,7 @@ const sessions = () => importing.program.client.all<Session>('/v1/sessions')
 const rolesOf = async (id: string) =>
   (await importing.log(id)).map(({ role, status }) => [role, status].join(' ').trim())
 
-/** Changes the copy as another program would. */
+/** Changes the copy like another program. */
 function change(work: (database: DatabaseSync) => void): void {
   const database = new DatabaseSync(path)
   work(database)

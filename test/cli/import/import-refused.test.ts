@@ -15,14 +15,14 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
-/** Runs the command; its exit code and all that it says. */
+/** Runs the command. Returns its exit code and its output. */
 const command = (...words: string[]) =>
   new Promise<string>((resolve) => {
     const args = [fileURLToPath(new URL('../../../functions/cli/commands/import.ts', import.meta.url)), ...words]
     execFile(process.execPath, args, (error, stdout, stderr) => resolve(`${error?.code ?? 0} ${stdout}${stderr}`))
   })
 
-/** Output of the command if a server answers each request like this. `asked` records the methods. */
+/** Returns the output of the command if a server gives each request this response. `asked` records the methods. */
 async function against(status: number, type: string, body: string, asked: string[] = []): Promise<string> {
   const server = createServer((request, response) => {
     request.resume()

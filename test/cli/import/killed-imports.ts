@@ -13,13 +13,13 @@ import { until } from '../../eventually.ts'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const SESSIONS = 12
-/** Sessions of this many turns take more than one step of an import. */
+/** Number of turns of a session. An import needs more than one step for it. */
 const MIN_TURNS = 60
 const KILLS = 6
 
 const nameOf = (session: number): string => `0b9f1c1e-1111-4222-8333-${String(session).padStart(12, '0')}`
 
-/** A turn with a call, as Claude Code writes it. */
+/** A turn with a call, in the form of Claude Code. */
 function turn(session: number, number: number): string {
   const message = (type: string, place: number, content: unknown): string => {
     const id = `${session}-${number}-${place}`

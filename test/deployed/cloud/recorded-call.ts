@@ -6,15 +6,15 @@ import { REGION } from '../../engines/region.ts'
 export const SERVICES = ['dynamodb', 's3', 'sqs', 'secretsmanager', 'opensearch'] as const
 export type Service = (typeof SERVICES)[number]
 
-/** One permission that a request needs on AWS, as IAM names it. */
+/** A permission that a request needs on AWS, named as in IAM. */
 export interface RecordedCall {
   readonly action: string
   readonly resource: string
 }
 
 /**
- * The permissions that AWS would ask for before it does this request. `search`: the name of the collection, or the ARN of the
- * domain. Throws for a request that it cannot tell.
+ * Returns the permissions that AWS requires for this request. `search`: the name of the collection, or the ARN of the
+ * domain. Throws for an unknown kind of request.
  */
 export function permissionsOf(service: Service, request: ProxiedRequest, search: string): readonly RecordedCall[] {
   if (service !== 'opensearch') return PERMISSIONS[service](request)
@@ -59,7 +59,7 @@ const ITEM_KINDS = ['Put', 'Update', 'Delete', 'ConditionCheck', 'Get'] as const
 
 const tableArn = (name: string): string => `arn:aws:dynamodb:${REGION}:${ACCOUNT}:table/${name}`
 
-/** Transactions and batches are granted by what they do to each item. */
+/** Transactions and batches need the permissions of their item operations. */
 function dynamodbPermissions(request: ProxiedRequest): readonly RecordedCall[] {
   const operation = operationOf(request)
   const body = bodyOf(request)
@@ -79,7 +79,7 @@ function dynamodbPermissions(request: ProxiedRequest): readonly RecordedCall[] {
   return [{ action: `dynamodb:${operation}`, resource: tableArn(TableName) + index }]
 }
 
-/** By method and the first parameter of the query, as S3 documents the permissions of its operations. */
+/** Permissions by method and first query parameter, as in S3's documentation. */
 const OBJECT_ACTIONS: Readonly<Record<string, string>> = {
   GET: 'GetObject',
   HEAD: 'GetObject',
@@ -131,7 +131,7 @@ const SEARCH_ACTIONS: readonly (readonly [RegExp, string])[] = [
   [/^DELETE \/[^/_][^/]*$/, 'DeleteIndex'],
 ]
 
-/** A domain is asked by the method and the path of each request. */
+/** For a domain, the method and the path of a request determine the permission. */
 function domainPermissions({ method, path }: ProxiedRequest, arn: string): readonly RecordedCall[] {
   const action = `es:ESHttp${method.slice(0, 1)}${method.slice(1).toLowerCase()}`
   return [{ action, resource: arn + new URL(path, 'http://search').pathname }]

@@ -3,18 +3,18 @@ import type { Fault, ProxiedRequest } from '../../faults/fault-proxy.ts'
 import { SERVICES, permissionsOf } from './recorded-call.ts'
 import type { RecordedCall, Service } from './recorded-call.ts'
 
-/** Decides what goes wrong with a request of a function, if anything does. */
+/** Selects the fault of a function's request; undefined for none. */
 export type Trouble = (service: Service, request: ProxiedRequest) => Fault['does'] | undefined
 
-/** The engines as one process of a function sees them: behind proxies that write down what it asks for. */
+/** The engines for one process of a function, behind proxies that record its requests. */
 export interface RecordedEngines {
   readonly endpoints: { readonly [service in Service]: string }
-  /** The permissions of the requests that wait for their responses now. */
+  /** The permissions of the requests in flight. */
   inFlight(): readonly RecordedCall[]
   stop(): Promise<void>
 }
 
-/** Starts a proxy before each engine. `record` gets every permission that a request needs. */
+/** Starts a proxy in front of each engine. `record` gets every permission that a request needs. */
 export async function startRecording(
   engines: { readonly [service in Service]: string },
   record: (call: RecordedCall) => void,
@@ -47,7 +47,7 @@ function callsOf(service: Service, request: ProxiedRequest, search: string): rea
   try {
     return permissionsOf(service, request, search)
   } catch (error) {
-    // No policy allows it, so that the comparison with the policies names it.
+    // No policy allows this permission, so the comparison with the policies reports it.
     return [{ action: `${service}: ${String(error)}`, resource: `${request.method} ${request.path}` }]
   }
 }

@@ -1,9 +1,9 @@
 import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation'
 import { DeleteObjectsCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3'
 
-/** The emulated account, as the checks look at it. */
+/** The emulated account, as used by the checks. */
 export interface Account {
-  /** Names of stacks that begin so, in order. */
+  /** Names of the stacks with this prefix, in order. */
   stacks(prefix: string): Promise<string[]>
   output(stack: string, name: string): Promise<string>
   /** Removes every object of a bucket. */

@@ -10,13 +10,13 @@ const COMMAND_TIMEOUT_MS = 600_000
 export interface Checkout {
   /** Runs a command, whose output goes to the log of the check. Resolves to its output; rejects if its exit code is not 0. */
   run(program: string, ...argv: readonly string[]): Promise<string>
-  /** Puts a line into the settings of an environment. */
+  /** Adds a line to the settings of an environment. */
   set(environment: string, line: string): void
-  /** Puts the settings back as they were copied. */
+  /** Restores the copied settings. */
   resetSettings(): void
 }
 
-/** Copies what git knows of this tree, uncommitted changes included. `logOf`: the log of the check that runs. */
+/** Copies the files of this tree that git tracks, with uncommitted changes. `logOf`: the log of the check that runs. */
 export function createCheckout(folder: string, port: number, logOf: () => string): Checkout {
   const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
     cwd: ROOT,
@@ -53,7 +53,7 @@ export function createCheckout(folder: string, port: number, logOf: () => string
   }
 }
 
-/** Credentials that the emulator takes, and the addresses at which commands find it. */
+/** The emulator's credentials and addresses, as environment variables. */
 const environmentFor = (port: number): NodeJS.ProcessEnv => ({
   PATH: `${join(ROOT, 'node_modules/.bin')}:${process.env['PATH']}`,
   HOME: process.env['HOME'],
@@ -68,7 +68,7 @@ const environmentFor = (port: number): NodeJS.ProcessEnv => ({
   NO_COLOR: '1',
 })
 
-/** The lines that say what went wrong. */
+/** The lines with the errors. */
 const lastWords = (output: string): string => {
   const lines = output.split('\n').filter((line) => line.trim() !== '')
   const faults = lines.filter((line) => /FAILED|❌|error|refuse|is needed|✗/i.test(line))

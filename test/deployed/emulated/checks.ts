@@ -10,7 +10,7 @@ interface World {
   readonly checkout: Checkout
 }
 
-/** A check by its name. It holds if it does not reject. */
+/** A named check. It holds unless it rejects. */
 export type Check = readonly [name: string, work: () => Promise<unknown>]
 
 /** Deploys, uses, changes, deletes and deploys again, in this order, with the project's own commands. */
@@ -130,7 +130,7 @@ async function queuedRun(base: string, key: string): Promise<void> {
   throw new Error(`the run did not complete within ${RUN_TIMEOUT_MS} ms`)
 }
 
-/** Caps the living key to one request a second, sees it refused, and removes the cap. */
+/** Caps an active key at one request a second, expects a refusal, and removes the cap. */
 async function capKey({
   npm,
   send,

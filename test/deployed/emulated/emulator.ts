@@ -20,12 +20,12 @@ export interface Emulator {
   stop(): Promise<void>
 }
 
-/** Something that this machine lacks; the message names it in one line. */
+/** Error for a program missing on this machine. The message names it in one line. */
 export class Unavailable extends Error {
   override readonly name = 'Unavailable'
 }
 
-/** Installs the emulator into the cache of the user, once for each version. Throws `Unavailable`. */
+/** Installs the emulator into the user's cache, once per version. Throws `Unavailable`. */
 export function installEmulator(): string {
   const cache = process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache')
   const folder = join(cache, 'tooltrail', `ministack-${VERSION}`)

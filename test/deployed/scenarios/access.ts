@@ -7,11 +7,11 @@ import type { System } from '../system.ts'
 import { pngWith } from '../../fixtures/png.ts'
 
 const MB = 1024 * 1024
-/** The largest body that the specification takes. */
+/** The largest body that the specification allows. */
 const MAX_BODY_BYTES = 4 * MB
 const TOOL = { name: 'fetch_log', description: 'executed by the caller', parameters: { type: 'object' } }
 
-/** Who gets in, how much, and what comes out. */
+/** Scenarios of keys, limits and response formats. */
 export function declareAccess(system: () => System): void {
   test.each([
     ['no key', {}],
@@ -71,7 +71,7 @@ export function declareAccess(system: () => System): void {
     const { client } = system()
     await client.post('/v1/sessions', { id: 'large' })
     const path = '/v1/sessions/large/messages'
-    // Quotes are escaped once here, and must not be once more on their way.
+    // Quotes are escaped once here, and must not be escaped again on their way.
     const filled = (bytes: number): string => `{"content": "${'\\"'.repeat((bytes - 16) / 2)}"}`
     const taken = await client.send('POST', path, filled(MAX_BODY_BYTES), { prefer: 'respond-async' })
     expect([taken.status, taken.text.slice(0, 200)]).toStrictEqual([202, expect.any(String)])

@@ -9,7 +9,7 @@ import { within } from './within.ts'
 
 const TS = '1700000001.000100'
 const SESSION = `slack-T1-D1-${TS}`
-/** A hint, a worker that starts, and the requests to Slack. */
+/** Time limit for a hint, a worker's start, and the requests to Slack. */
 const REPLY_MS = 60_000
 /** The first attempts of a callback are 5 s and 30 s apart; a sweep would come after a minute. */
 const RETRIED_MS = 30_000

@@ -17,7 +17,7 @@ const APP = `tooltrail-${ENVIRONMENT}-app`
 const STACKS = ['data', 'search', 'app'].map((part) => `tooltrail-${ENVIRONMENT}-${part}`)
 /** Time limit of attempts that all fail. No promise covers it. */
 const GIVEN_UP_MS = 180_000
-/** By the template of the queue. */
+/** As in the queue's template. */
 const HINT_ATTEMPTS = 5
 const FORBIDDEN = {
   kind: 'respond',
@@ -26,14 +26,14 @@ const FORBIDDEN = {
   body: '{"__type": "com.amazon.coral.service#AccessDeniedException", "message": "not now"}',
 } as const
 
-/** Scenarios of dead letters: where failed work is kept, and how it is retried. */
+/** Scenarios of dead letters: storage of failed work, and its retry. */
 export function declareDeadLetters(system: () => System): void {
   test('a message with an unreadable text is dead-lettered and blocks no other', async () => {
     const { client, engines, deployment } = system()
     const pattern = await said(system(), 'spoiled', 'a first word: marzipan')
     const id = nextId(pattern['sk']?.S, Date.now())
     await put(system(), { ...pattern, sk: { S: id }, body: { S: '{"role": "user", "parts": [' } })
-    // The session itself fails loudly from now on.
+    // Makes each later write of the session fail.
     await said(system(), 'behind', 'a later word: nougat')
     await found(system(), 'nougat')
     const look = { QueueUrl: deployment.output(APP, 'PoisonQueueUrl'), WaitTimeSeconds: 5, VisibilityTimeout: 0 }
@@ -58,7 +58,7 @@ export function declareDeadLetters(system: () => System): void {
       const all = await failedBatches(system())
       return all.length >= 2 && all
     })
-    // Each alone: the batch was halved until nothing else was in it.
+    // Each record alone, because the batch was halved until it had one record.
     expect(batches.map((batch) => batch.length)).toStrictEqual([1, 1])
     expect(batches.flat()).toContainEqual({ pk, sk })
     const attempts = functions.Indexer.events
@@ -105,7 +105,7 @@ export function declareDeadLetters(system: () => System): void {
   })
 }
 
-/** `npm run redrive -- --env dev`, which finds everything by what the stacks say. */
+/** `npm run redrive -- --env dev`, which finds everything by the stacks' outputs. */
 async function redrive({ deployment, engines }: System) {
   const control = await startControlPlane()
   try {
@@ -116,7 +116,7 @@ async function redrive({ deployment, engines }: System) {
   }
 }
 
-/** The keys of the records of each batch that was given up. */
+/** The keys of the records of each dead-lettered batch. */
 async function failedBatches({ engines, deployment }: System) {
   const s3 = s3Client(engines.s3)
   const Bucket = deployment.output(APP, 'StreamFailuresBucket')
@@ -131,7 +131,7 @@ async function failedBatches({ engines, deployment }: System) {
   )
 }
 
-/** How many messages a queue holds, in work or not. */
+/** Number of messages in a queue, including those in flight. */
 async function depth({ engines, deployment }: System, output: string): Promise<number> {
   const { Attributes: attributes = {} } = await sqsClient(engines.sqs).send(
     new GetQueueAttributesCommand({ QueueUrl: deployment.output(APP, output), AttributeNames: ['All'] }),

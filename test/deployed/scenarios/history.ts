@@ -19,7 +19,7 @@ const LATE_MS = 300_000
 /** An object that is stored outside the log. */
 const IMAGE = { type: 'image', media_type: 'image/png', data: PNG }
 
-/** How sessions end, and what follows in the table, the bucket and the index. */
+/** Scenarios of deletion and expiry, with their effects on the table, the bucket and the index. */
 export function declareHistory(system: () => System): void {
   test('a deletion that is interrupted after its first step is completed by the sweeper', async () => {
     const { client, functions, deployment } = system()
@@ -93,7 +93,7 @@ export async function deleteAndWriteLate({ client, deployment, engines }: System
 
 const prefixOf = (session: string): string => `${createHash('sha256').update(`acme\0${session}`).digest('hex')}/`
 
-/** A session with an expiry that is over, as the agent's days would have made it; returns the expiry's key. */
+/** Creates an expired session, as by the agent's retention days. Returns the key of the expiry. */
 async function letExpire(system: System, session: string, content: string, isSwept: boolean) {
   const { pk } = await said(system, session, [{ type: 'text', text: content }, IMAGE])
   await found(system, content.split(': ')[1] ?? '')

@@ -10,11 +10,11 @@ import { found } from './inputs-and-hits.ts'
 
 const ID = '0b9f1c1e-1111-4222-8333-444455556666'
 const SESSION = `claude-code-${ID}`
-/** More than one step of an import takes. */
+/** More messages than one step of an import stores. */
 const TURNS = 60
 const LINES = { 'content-type': 'application/x-ndjson' }
 
-/** Histories of other programs, brought in through the deployed API. */
+/** Scenarios of imports of other programs' histories through the deployed API. */
 export function declareImport(system: () => System): void {
   const get =
     ({ client }: System) =>
@@ -53,7 +53,7 @@ export function declareImport(system: () => System): void {
 
 const textsOf = (number: number) => [`question ${number}`, `quokka${number}`] as const
 
-/** A turn with a call, as Claude Code writes it. */
+/** A turn with a call, in the form of Claude Code. */
 function turn(number: number): string {
   const [question, output] = textsOf(number)
   const said = (type: string, place: number, content: unknown): string => {
@@ -69,7 +69,7 @@ function turn(number: number): string {
   ].join('')
 }
 
-/** Resolves to how many messages were new. */
+/** Resolves to the number of new messages. */
 async function importInto({ url, headers }: Client, folder: string): Promise<number> {
   const key = headers['authorization']?.replace('Bearer ', '')
   const { counts, faults } = await importFolder('claude-code', folder, { url, key })

@@ -33,7 +33,7 @@ export async function rowsOf({ table, engines }: System, session: string) {
   return Items
 }
 
-/** Writes a row past the program. */
+/** Writes a row without the program. */
 export async function put({ table, engines }: System, item: Item): Promise<void> {
   await dynamodbClient(engines.dynamodb).send(new PutItemCommand({ TableName: table, Item: item }))
 }
@@ -42,7 +42,7 @@ export async function put({ table, engines }: System, item: Item): Promise<void>
 export const hitsOf = async ({ client }: System, word: string): Promise<readonly SearchHit[]> =>
   (await client.get<{ data: readonly SearchHit[] }>(`/v1/search?q=${word}`)).data
 
-/** Waits until the word is found; throws when it is not in time. */
+/** Waits until a search finds the word. Throws after the time limit. */
 export async function found(system: System, word: string, milliseconds = FOUND_MS): Promise<void> {
   await within(milliseconds, `the history of ${word}`, async () => (await hitsOf(system, word)).length > 0)
 }

@@ -5,10 +5,10 @@ import type { System } from '../system.ts'
 import { within } from './within.ts'
 
 const ASYNC = { prefer: 'respond-async' }
-/** A round of the long run, and how many it has: longer than a worker may work on it. */
+/** Duration of a round of the long run, and their number. Together they exceed a worker's time limit. */
 const ROUND_MS = 2_000
 const ROUNDS = 6
-/** A lease is 60 s long, and looked at again after at most as much. */
+/** A lease is valid for 60 s, and is checked again at most 60 s later. */
 const CONTINUED_MS = 300_000
 
 /** A run whose worker was killed while a tool was executed. */
@@ -45,7 +45,7 @@ export function declareRuns(system: () => System, killed: () => KilledRun): void
     expect([ended.status, ended.rounds]).toStrictEqual(['completed', ROUNDS + 1])
     const [first, second] = hintsOf(functions.Worker.events, 'long')
     expect([first?.hops ?? 0, second?.hops]).toStrictEqual([0, 1])
-    // No round was begun twice.
+    // Checks that no round was started twice.
     expect(model.requests.slice(before)).toHaveLength(ROUNDS + 1)
   })
 
@@ -63,7 +63,7 @@ export function declareRuns(system: () => System, killed: () => KilledRun): void
   })
 }
 
-/** Starts a run, lets its worker hang in the middle of a tool, and kills it as a machine that goes away. */
+/** Starts a run, lets its worker hang in a tool, and kills it, like the loss of a machine. */
 export async function killWorkerInTool({ client, functions: { Worker: worker } }: System): Promise<KilledRun> {
   await client.post('/v1/sessions', { id: 'killed', owner: 'killer' })
   worker.disturb((service) => (service === 'opensearch' ? { kind: 'silence' } : undefined))
@@ -82,7 +82,7 @@ interface Hint {
   readonly hops?: number
 }
 
-/** The hints of a session that workers were given, in order. */
+/** The hints of a session that workers received, in order. */
 export function hintsOf(events: readonly unknown[], session: string): Hint[] {
   const records = (events as readonly { readonly Records: readonly { readonly body: string }[] }[]).flatMap(
     ({ Records }) => Records,

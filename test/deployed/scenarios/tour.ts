@@ -8,7 +8,7 @@ import { FOUND_MS } from './inputs-and-hits.ts'
 
 const BOSS = { name: 'ask_boss', description: 'Asks the boss.', parameters: { type: 'object' } }
 
-/** The README's tour, by HTTP, through the deployed API. */
+/** Scenario of the README's tour over HTTP, through the deployed API. */
 export function declareTour(system: () => System): void {
   test('a session is created, and its address works for the caller', async () => {
     const { client } = system()
@@ -112,7 +112,7 @@ interface Arrival {
   readonly text: string
 }
 
-/** Sends an input and listens to its run: the types of the events, and when each piece of the body came. */
+/** Sends an input and follows its run. Returns the types of the events and the arrival time of each chunk. */
 async function stream(
   { client }: System,
   content: string,

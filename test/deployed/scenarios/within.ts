@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 const POLL_INTERVAL_MS = 250
 
-/** Looks again and again until there is something; throws when there is nothing in time. Returns what there is. */
+/** Polls until there is a value, and returns it. Throws after the time limit. */
 export async function within<Value>(
   milliseconds: number,
   what: string,

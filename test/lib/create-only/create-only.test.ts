@@ -10,7 +10,7 @@ const BASES: readonly EnvironmentSettings[] = [
   { model: 'a/b', search: { kind: 'serverless' } },
   { model: 'a/b', search: { kind: 'domain', instance: 'r7g.large.search', nodes: 3 } },
 ]
-/** Settings that reach the search stack: these are changed beside both kinds of index. */
+/** Settings that affect the search stack. They are changed with both kinds of index. */
 const OF_SEARCH = new Set(['search', 'retain', 'tags', 'encryptionKey', 'operators', 'vpc', 'permissionsBoundary'])
 
 /** Types that hold data, or whose address people know: a setting must not replace these. */

@@ -20,7 +20,7 @@ export interface Replacement {
   readonly hasFixedName: boolean
 }
 
-/** Resources that an update from one environment to another replaces, and names that it would create a second time. */
+/** Returns the resources that an update replaces, and the names that it would create again. */
 export function replacementsBetween(before: Synthesised, after: Synthesised): Replacement[] {
   const replaced = Object.entries(after.resources).flatMap(([id, resource]): Replacement[] => {
     const old = before.resources[id]

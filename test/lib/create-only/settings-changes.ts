@@ -11,8 +11,8 @@ const domainName = (name: string) => ({
 type Changes = { readonly [Setting in keyof EnvironmentSettings]-?: readonly EnvironmentSettings[Setting][] }
 
 /**
- * Values of each setting. The test changes the setting from each value to the next, and from none to the first and back. A setting
- * without values says why.
+ * Values of each setting. The test changes a setting from each value to the next, and between none and the first. A setting
+ * without values has a reason.
  */
 export const CHANGES: Changes = {
   account: [], // another account is another environment

@@ -23,7 +23,10 @@ interface Statement {
   readonly Resource: unknown
 }
 
-/** Resources of the rights whose action begins so, of all roles; written out, for the partition is known at deployment. */
+/**
+ * Resources of the rights with this action prefix, of all roles. They are written out, because the partition is known only at
+ * deployment.
+ */
 function resourcesOf(made: Synthesised, action: string): string[] {
   const statements = ofType(made, 'AWS::IAM::Policy').flatMap(
     ([, { Properties }]) => (Properties['PolicyDocument'] as { Statement: Statement[] }).Statement,

@@ -23,10 +23,10 @@ export interface ApiSettings {
 }
 
 const MAX_BODY_BYTES = 10 * 1024 * 1024
-/** Headers that API Gateway keeps to itself. */
+/** Headers that API Gateway does not pass on. */
 const HOP_BY_HOP = new Set(['connection', 'keep-alive', 'transfer-encoding', 'te', 'upgrade'])
 
-/** A REST API as API Gateway has it: a stage in front of the paths, proxy events, and responses streamed on as they come. */
+/** A REST API like API Gateway's: a stage before the paths, proxy events, and streamed responses. */
 export async function startApiGateway(settings: ApiSettings): Promise<{ readonly url: string; stop(): Promise<void> }> {
   const server = createServer((request, response) => {
     handle(settings, request, response).catch(() => response.destroy())
@@ -50,7 +50,7 @@ async function handle(settings: ApiSettings, request: IncomingMessage, response:
   if (pathname !== prefix && !pathname.startsWith(`${prefix}/`)) return refuse(response, 403, 'Forbidden')
   const path = pathname.slice(prefix.length) || '/'
   const found = route(settings.methods, request.method ?? '', path)
-  // As API Gateway says of every method and path that it does not have.
+  // API Gateway's response for unknown methods and paths.
   if (found === undefined) return refuse(response, 403, 'Missing Authentication Token')
   const body = await readBody(request)
   if (body === undefined) return refuse(response, 413, 'Request Too Long')
@@ -85,7 +85,7 @@ interface Received {
   readonly body: Buffer
 }
 
-/** A proxy event of version 1, as Lambda gets it from a REST API. */
+/** A proxy event of version 1, which a REST API sends to Lambda. */
 function proxyEvent(
   { apiId, stage, binaryMediaTypes }: ApiSettings,
   { path: resource }: ApiMethod,
@@ -138,7 +138,7 @@ const isBinaryType = (type: string, wanted: readonly string[]): boolean => {
   return wanted.some((one) => one === '*/*' || one === media || one === `${media.split('/')[0]}/*`)
 }
 
-/** Sends the status and the headers of the prelude, then each piece as it comes. */
+/** Sends the status and the headers of the prelude, then each chunk on arrival. */
 async function respond({ pool, timeoutMs }: ApiMethod, event: object, response: ServerResponse): Promise<void> {
   let isHttp = false
   const prelude = createPreludeReader({

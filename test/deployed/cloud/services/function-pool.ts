@@ -7,28 +7,28 @@ import type { Trouble } from '../recorder.ts'
 import { QUEUE_ORIGIN, SEARCH_ORIGIN } from '../template/resource-names.ts'
 import type { Outcome, ResponseSink } from './runtime-api.ts'
 
-/** A process that has just responded asks for its next event within this time, in milliseconds. */
+/** Time within which a process requests its next event after a response, in milliseconds. */
 const SETTLE_MS = 100
 
-/** A deployed function: as many processes as it is invoked at once. */
+/** A deployed function, with one process per concurrent invocation. */
 export interface FunctionPool {
   readonly settings: LambdaFunction
-  /** Every permission that its calls took so far. */
+  /** Every permission that its calls have needed. */
   readonly calls: readonly RecordedCall[]
   /** Events of its invocations, in order. */
   readonly events: readonly unknown[]
-  /** The pids that have an invocation now. */
+  /** The pids of processes with an active invocation. */
   busy(): readonly number[]
   invoke(event: unknown, sink?: ResponseSink): Promise<Outcome>
   kill(pid: number): Promise<void>
   /** Ends every process; later invocations start cold. */
   recycle(): Promise<void>
-  /** Sets the fault of its calls from now on. */
+  /** Sets the fault of its later calls. */
   disturb(trouble: Trouble): void
   log(): string
-  /** The most that one of its processes took, in MB. */
+  /** Peak memory of one of its processes, in MB. */
   peakMb(): number
-  /** Calls that were under way when an invocation was over: work that a handler left behind. */
+  /** Calls in flight at the end of an invocation: work that a handler did not await. */
   readonly leftBehind: readonly RecordedCall[]
   /** Outcomes of its failed invocations. */
   readonly failures: readonly Extract<Outcome, { ok: false }>[]
@@ -47,7 +47,7 @@ export interface Surroundings {
   readonly search: string
 }
 
-/** Runs a function as Lambda would. */
+/** Runs a function like Lambda. */
 export function createFunctionPool(settings: LambdaFunction, { client, engines, search }: Surroundings): FunctionPool {
   const members: Member[] = []
   const log: string[] = []
@@ -113,7 +113,7 @@ export function createFunctionPool(settings: LambdaFunction, { client, engines, 
   }
 }
 
-/** The addresses of AWS give way to those of the engines; all else is the template's. */
+/** The engines' addresses replace those of AWS. Everything else is from the template. */
 function engineVariables(
   environment: LambdaFunction['environment'],
   endpoints: { readonly [service in Service]: string },

@@ -9,14 +9,14 @@ import type { Outcome, ResponseSink } from './runtime-api.ts'
 import { REGION } from '../../../engines/region.ts'
 
 const NODE = join(import.meta.dirname, '..', '..', '..', '..', 'node_modules', '.bin', 'node')
-/** Lambda gives 10 s; a machine that is shared with every engine gets more. */
+/** Lambda's limit is 10 s. This machine also runs all engines, so its limit is longer. */
 const INIT_MS = 60_000
 const MEMORY_POLL_MS = 100
 const KB = 1024
 const TAIL = 2_000
 const LOG_CHARACTERS = 4_000_000
 
-/** A function as its template describes it. */
+/** A function with the properties of its template. */
 export interface LambdaFunction {
   readonly name: string
   readonly arn: string
@@ -34,7 +34,7 @@ export interface LambdaProcess {
   isIdle(): boolean
   hasEnded(): boolean
   invoke(event: unknown, sink?: ResponseSink): Promise<Outcome>
-  /** As a machine that goes away. */
+  /** Kills the process, like the loss of a machine. */
   kill(): Promise<void>
 }
 
@@ -43,12 +43,12 @@ interface Options {
   readonly client: string
   readonly environment: Readonly<Record<string, string>>
   readonly log: string[]
-  /** Called when an invocation is over and the process was stopped. */
+  /** Called when an invocation has ended and the process is frozen. */
   readonly frozen: () => void
   readonly peakMb: (megabytes: number) => void
 }
 
-/** Starts a function's bundle under Lambda's runtime client; resolves when it asks for its first event, or has failed to. */
+/** Starts a function's bundle under Lambda's runtime client. Resolves when it requests its first event, or has failed. */
 export async function startLambdaProcess(lambda: LambdaFunction, options: Options): Promise<LambdaProcess> {
   let running: { readonly id: string; settle: (outcome: Outcome) => void } | undefined
   let idle = false
@@ -144,7 +144,7 @@ export async function startLambdaProcess(lambda: LambdaFunction, options: Option
   }
 }
 
-/** As the managed runtime starts Node. */
+/** Starts Node like the managed runtime. */
 const heapLimits = ({ memoryMb }: LambdaFunction): string[] => [
   `--max-semi-space-size=${Math.max(1, Math.floor(memoryMb * 0.05))}`,
   `--max-old-space-size=${Math.floor(memoryMb * 0.9)}`,

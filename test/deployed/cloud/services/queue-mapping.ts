@@ -5,7 +5,7 @@ import { z } from 'zod'
 import type { FunctionPool } from './function-pool.ts'
 import { REGION } from '../../../engines/region.ts'
 
-/** The properties of a mapping of a queue; one that is not known here is refused. */
+/** The properties of a queue's mapping. An unknown property is refused. */
 export const QueueMappingProperties = z.strictObject({
   FunctionName: z.string(),
   EventSourceArn: z.string(),
@@ -17,7 +17,7 @@ export const QueueMappingProperties = z.strictObject({
 })
 type Properties = z.output<typeof QueueMappingProperties>
 
-/** Lambda begins with five pollers. */
+/** Lambda starts with five pollers. */
 const POLLERS = 5
 const WAIT_SECONDS = 1
 const PAUSE_MS = 200
@@ -27,11 +27,13 @@ interface Options {
   readonly pool: Pick<FunctionPool, 'invoke'>
   readonly client: SQSClient
   readonly queueUrl: string
-  /** Seconds after which what failed comes again. Left out: when the queue says so. */
+  /** Seconds after which a failed message is retried. Default: the queue's visibility timeout. */
   readonly retrySeconds?: number | undefined
 }
 
-/** Feeds a function from a queue: what it handled is deleted, the rest comes again when the queue says so. */
+/**
+ * Invokes a function with messages of a queue. Handled messages are deleted; the others reappear after the visibility timeout.
+ */
 export function startQueueMapping(options: Options): { stop(): Promise<void> } {
   const stopping = new AbortController()
   const count = Math.min(POLLERS, options.properties.ScalingConfig?.MaximumConcurrency ?? POLLERS)

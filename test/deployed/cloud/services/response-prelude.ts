@@ -5,7 +5,7 @@ const Head = z.object({
   headers: z.record(z.string(), z.string()).default({}),
   cookies: z.array(z.string()).default([]),
 })
-/** Between the head, as JSON, and the body. */
+/** Separator between the JSON head and the body. */
 const SEPARATOR = Buffer.alloc(8)
 
 interface Parts {
@@ -13,7 +13,7 @@ interface Parts {
   body(bytes: Buffer): void
 }
 
-/** Takes a streamed response apart, wherever its pieces are cut: the head first, then the body's bytes as they come. */
+/** Parses a streamed response with any chunk boundaries: first the head, then the body's bytes on arrival. */
 export function createPreludeReader({ head, body }: Parts): { read(bytes: Buffer): void } {
   let pending = Buffer.alloc(0)
   let hasHead = false

@@ -62,7 +62,7 @@ function methodsOf(
   functions: ReadonlyMap<string, FunctionPool>,
 ): ApiMethod[] {
   return methods.map(({ HttpMethod, ResourceId, Integration: { Uri, TimeoutInMillis } }) => {
-    // A function that streams is invoked by an address of its own.
+    // A streaming function has a separate invocation address.
     const arn = /\/functions\/(arn:aws:lambda:[^/]+)\/response-streaming-invocations$/.exec(Uri)?.[1]
     const pool = functions.get(arn ?? '')
     if (pool === undefined) throw new Error(`no function behind ${Uri}`)

@@ -28,19 +28,19 @@ export interface Invocation {
 
 export interface RuntimeApi {
   readonly address: string
-  /** Hands an invocation to the runtime, which must have asked for one. */
+  /** Passes an invocation to the runtime, which must have requested one. */
   give(invocation: Invocation): void
   stop(): Promise<void>
 }
 
 interface Listener {
-  /** The runtime asks for work: whatever it had is over. */
+  /** The runtime requests work, so its last invocation has ended. */
   idle(): void
   outcome(id: string, outcome: Outcome): void
   initFailed(message: string): void
 }
 
-/** The Runtime API as one execution environment of Lambda sees it. */
+/** The Runtime API of one Lambda execution environment. */
 export async function startRuntimeApi(listener: Listener): Promise<RuntimeApi> {
   let waiting: ServerResponse | undefined
   let current: Invocation | undefined
@@ -67,7 +67,7 @@ export async function startRuntimeApi(listener: Listener): Promise<RuntimeApi> {
     response.writeHead(202, { 'content-type': 'application/json' }).end('{"status":"OK"}')
   }
 
-  // A frozen process keeps its connection for as long as it sleeps.
+  // A frozen process keeps its connection open.
   server.keepAliveTimeout = 0
   server.requestTimeout = 0
   server.listen(0, '127.0.0.1')

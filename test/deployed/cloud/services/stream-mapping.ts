@@ -9,7 +9,7 @@ import { MAX_PAYLOAD_BYTES } from './runtime-api.ts'
 import type { Outcome } from './runtime-api.ts'
 import type { StreamRecord } from './stream-records.ts'
 
-/** The properties of a mapping of a DynamoDB stream; one that is not known here is refused. */
+/** The properties of a DynamoDB stream's mapping. An unknown property is refused. */
 export const StreamMappingProperties = z.strictObject({
   FunctionName: z.string(),
   EventSourceArn: z.string(),
@@ -27,7 +27,7 @@ export const StreamMappingProperties = z.strictObject({
 })
 type Properties = z.output<typeof StreamMappingProperties>
 
-/** Milliseconds: Lambda looks four times a second; its waits between attempts are not documented. */
+/** In milliseconds. Lambda polls four times a second. Its waits between attempts are not documented. */
 const POLL_MS = 250
 const FIRST_RETRY_MS = 100
 const MAX_RETRY_MS = 1_000
@@ -41,7 +41,7 @@ interface Options {
   readonly complete: (record: StreamRecord) => StreamRecord
 }
 
-/** Feeds a function from a stream in order, as an event source mapping of Lambda does. */
+/** Invokes a function with the records of a stream in order, like Lambda's event source mapping. */
 export function startStreamMapping(options: Options): { stop(): Promise<void> } {
   const { properties, stream, complete } = options
   const patterns = properties.FilterCriteria.Filters.map(({ Pattern }) => JSON.parse(Pattern) as unknown)
@@ -84,7 +84,10 @@ function batches(records: readonly StreamRecord[], size: number): StreamRecord[]
   return made
 }
 
-/** Repeats a batch, or what is left of it, until it is done, or too old, or tried too often: then it goes to the destination. */
+/**
+ * Retries a batch, or its remaining records, until all are done. A batch that is too old or was tried too often is sent to the
+ * destination.
+ */
 async function handOff(options: Options, batch: readonly StreamRecord[], signal: AbortSignal): Promise<void> {
   const { properties, pool } = options
   let left = batch
@@ -107,7 +110,7 @@ async function handOff(options: Options, batch: readonly StreamRecord[], signal:
   }
 }
 
-/** The place of the first record that has to come again; undefined when all are done. */
+/** Index of the first record to retry; undefined if all are done. */
 function firstFailure(properties: Properties, batch: readonly StreamRecord[], outcome: Outcome): number | undefined {
   if (!outcome.ok) return 0
   if (!properties.FunctionResponseTypes.includes('ReportBatchItemFailures')) return undefined
@@ -118,14 +121,14 @@ function firstFailure(properties: Properties, batch: readonly StreamRecord[], ou
     batch.findIndex(({ dynamodb }) => dynamodb.SequenceNumber === itemIdentifier),
   )
   if (places.length === 0) return undefined
-  // An identifier that is none of the batch's counts as the whole batch.
+  // An unknown identifier counts as a failure of the whole batch.
   return Math.max(0, Math.min(...places))
 }
 
 const isTooOld = ({ MaximumRecordAgeInSeconds: most }: Properties, [first]: readonly StreamRecord[]): boolean =>
   most >= 0 && Date.now() / 1_000 - (first?.dynamodb.ApproximateCreationDateTime ?? 0) > most
 
-/** An S3 destination gets the records whole; any other gets where to find them. */
+/** An S3 destination gets the complete records; any other destination gets their position. */
 async function giveUp(
   { properties, s3, stream }: Options,
   batch: readonly StreamRecord[],

@@ -1,7 +1,7 @@
 import { DescribeStreamCommand, GetRecordsCommand, GetShardIteratorCommand } from '@aws-sdk/client-dynamodb-streams'
 import type { DynamoDBStreamsClient, _Record } from '@aws-sdk/client-dynamodb-streams'
 
-/** A record as Lambda hands it to a function. */
+/** A record in the form that Lambda passes to a function. */
 export interface StreamRecord {
   readonly eventName: string
   readonly dynamodb: {
@@ -12,7 +12,7 @@ export interface StreamRecord {
   readonly userIdentity?: { readonly type: string; readonly principalId: string }
 }
 
-/** Reads a stream of one shard, as the engine here has it, from its beginning. */
+/** Reads a stream with one shard, like the engine's, from its start. */
 export async function openStream(
   client: DynamoDBStreamsClient,
   streamArn: string,
@@ -47,7 +47,7 @@ function toLambda(record: _Record, sourceArn: string): StreamRecord {
   }
 }
 
-/** Bytes stand in base64; `JSON.stringify` would make objects of them. */
+/** Bytes are base64; `JSON.stringify` would make objects of them. */
 function binaryAsBase64(_: string, value: unknown): unknown {
   return value instanceof Uint8Array ? Buffer.from(value).toString('base64') : value
 }

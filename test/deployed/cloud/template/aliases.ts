@@ -4,7 +4,7 @@ interface Raw {
   >
 }
 
-/** The template with each function in the place of its alias: here there is one version of it, the newest. */
+/** Replaces each alias by its function, because only the newest version exists here. */
 export function withoutAliases(template: Raw): Raw {
   const aliases = Object.entries(template.Resources).filter(([, { Type }]) => Type === 'AWS::Lambda::Alias')
   const text = aliases.reduce((all, [id, { Properties = {} }]) => {

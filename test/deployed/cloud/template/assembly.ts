@@ -10,8 +10,7 @@ const ROOT = join(import.meta.dirname, '..', '..', '..', '..')
 const SYNTH_MS = 300_000
 
 /**
- * The infrastructure tests check whether the templates follow the house rules. No person gets the alarms of this
- * address.
+ * The infrastructure tests check whether the templates follow the house rules. No person receives the alarms of this address.
  */
 const GIVEN = { '@aws-cdk/core:failSynthOnValidationErrors': false, alarmEmail: 'oncall@example.com' }
 
@@ -41,7 +40,7 @@ const Assets = z.object({ files: z.record(z.string(), z.object({ source: z.objec
 export type Resource = z.output<typeof Resource>
 export type Template = z.output<typeof Template>
 
-/** Output of the synthesis: a template for each stack, and the files that they name. */
+/** Output of the synthesis: one template per stack, and the files that templates name. */
 export interface Assembly {
   readonly stacks: ReadonlyMap<string, Template>
   /** The folder that is uploaded under this key. */
@@ -70,7 +69,7 @@ export async function synthesise(environment: string): Promise<Assembly> {
   return readAssembly(folder)
 }
 
-/** Reads what was synthesised into `folder`. */
+/** Reads the output of a synthesis in `folder`. */
 async function readAssembly(folder: string): Promise<Assembly> {
   const read = async (file: string): Promise<unknown> => JSON.parse(await readFile(join(folder, file), 'utf8'))
   const readTemplate = async (file: string): Promise<Template> =>

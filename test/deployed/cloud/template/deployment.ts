@@ -15,7 +15,7 @@ import { StreamMappingProperties, startStreamMapping } from '../services/stream-
 import { openStream } from '../services/stream-records.ts'
 import type { StreamRecord } from '../services/stream-records.ts'
 
-/** The engines that stand for AWS; `lambda` is the runtime client. */
+/** The engines that replace AWS; `lambda` is the runtime client. */
 export interface Engines {
   readonly dynamodb: string
   readonly s3: string
@@ -36,19 +36,19 @@ interface Found {
   readonly arn: string
 }
 
-/** A system that runs as its templates say. */
+/** A running system with the resources of its templates. */
 export interface Deployment {
   readonly names: Names
   readonly apiUrl: string
-  /** By name. */
+  /** Functions by name. */
   readonly functions: ReadonlyMap<string, FunctionPool>
   /** The ARN of a function's role. */
   roleOf(functionName: string): string
-  /** An output of a stack; an address of a queue or of the collection is the engine's. */
+  /** An output of a stack. Addresses of queues and of the collection are those of the engines. */
   output(stack: string, id: string): string
   /** All outputs of a stack. */
   outputs(stack: string): Readonly<Record<string, string>>
-  /** Does what the schedules do when they are due. */
+  /** Invokes the targets of all schedules. */
   tick(): Promise<void>
   remove(): Promise<void>
 }
@@ -59,7 +59,7 @@ interface Options {
   readonly secretOf: (name: string) => string | undefined
   /** Adds the fields of a record that DynamoDB sets and the engine's stream does not. */
   readonly complete: (record: StreamRecord) => StreamRecord
-  /** Seconds after which a queue shows again what a function failed with, in place of its own time. */
+  /** Seconds after which failed messages reappear, instead of the queue's visibility timeout. */
   readonly retrySeconds: number
 }
 
@@ -73,7 +73,7 @@ const FunctionProperties = z.object({
   MemorySize: z.int(),
 })
 const Rule = z.object({
-  /** Others are for the events of services, which nothing sends here. */
+  /** Other rules match events of services, which do not occur here. */
   ScheduleExpression: z.string().optional(),
   State: z.literal('ENABLED'),
   Targets: z.array(z.object({ Arn: z.string() })),
@@ -87,8 +87,8 @@ const byRedrive = (one: Redriving, other: Redriving): number =>
   Number(one.properties.RedrivePolicy !== undefined) - Number(other.properties.RedrivePolicy !== undefined)
 
 /**
- * Creates the resources of the templates in the engines, and starts the connections between them. A failure leaves
- * nothing behind.
+ * Creates the resources of the templates in the engines, and starts the connections between them. A failure removes everything
+ * again.
  */
 export async function deploy(assembly: Assembly, options: Options): Promise<Deployment> {
   const undo: Undo = []
@@ -220,7 +220,7 @@ function findAll(names: Names, types: readonly string[]): Found[] {
   )
 }
 
-/** An ARN ends in a dash and six characters of its own. */
+/** A secret's ARN ends with a dash and six random characters. */
 const nameOfSecret = (arn: string): string => (arn.split(':').at(-1) ?? '').slice(0, -7)
 
 function known<Value>(map: ReadonlyMap<string, Value>, key: string): Value {

@@ -1,6 +1,6 @@
 import type { Template } from './assembly.ts'
 
-/** Where a value of a template is resolved: what resources are called, once they exist. */
+/** Scope for resolving a template's values: the names of existing resources. */
 export interface Names {
   readonly stacks: ReadonlyMap<string, Template>
   readonly account: string
@@ -11,7 +11,7 @@ export interface Names {
   attribute(stack: string, id: string, name: string): string | undefined
 }
 
-/** A place in a template, for messages: the stack, and the keys below it. */
+/** A position in a template, for messages: the stack and the keys below it. */
 interface Place {
   readonly names: Names
   readonly stack: string
@@ -83,7 +83,7 @@ const FUNCTIONS: Readonly<Record<string, Intrinsic>> = {
   },
 }
 
-/** The value as CloudFormation would have it. Throws with the place of whatever it does not know, rather than guess. */
+/** Resolves a value like CloudFormation. Throws with the position of anything unknown. */
 export function resolve(names: Names, stack: string, value: unknown, path: string): unknown {
   const resolved = within(value, { names, stack, path: path.startsWith(stack) ? path : `${stack}.${path}` })
   return resolved === NO_VALUE ? undefined : resolved

@@ -38,12 +38,12 @@ const DataAccess = z.array(
   }),
 )
 
-/** One action on one resource, either with wildcards, that a role may do. */
+/** An action on a resource that a role may execute. Both may contain wildcards. */
 export type Grant = RecordedCall
 
 /**
  * Everything that the templates grant to the role with this ARN: its policies, and the data access policies of serverless
- * collections. Managed policies, other denials and conditions are refused, for nothing here knows what they come to.
+ * collections. Managed policies, other denials and conditions are refused, because this code cannot evaluate them.
  */
 export function grantsOf(names: Names, roleArn: string): readonly Grant[] {
   const roleName = roleArn.split('/').at(-1) ?? ''
@@ -86,24 +86,24 @@ function matches(pattern: string, value: string): boolean {
   return new RegExp(`^${escaped.replaceAll('*', '.*').replaceAll('?', '.')}$`, 's').test(value)
 }
 
-/** Calls that no grant allows, each once. */
+/** Calls that no grant allows, without duplicates. */
 export const missingGrants = (names: Names, grants: readonly Grant[], calls: readonly RecordedCall[]): string[] =>
   named(
     names,
     calls.filter((call) => !grants.some((grant) => allows(grant, call))),
   )
 
-/** Grants that no call needed, each once. */
+/** Grants that no call needed, without duplicates. */
 export const unusedGrants = (names: Names, grants: readonly Grant[], calls: readonly RecordedCall[]): string[] =>
   named(
     names,
     grants.filter((grant) => !calls.some((call) => allows(grant, call))),
   )
 
-/** Every grant, each once. */
+/** All grants without duplicates. */
 export const allGrants = (names: Names, grants: readonly Grant[]): string[] => named(names, grants)
 
-/** As people say it: `s3:GetObject on OutputsBucket/*`. */
+/** Text form of a permission: `s3:GetObject on OutputsBucket/*`. */
 function named(names: Names, all: readonly RecordedCall[]): string[] {
   const labels = [...names.stacks].flatMap(([stack, { Resources }]) =>
     Object.entries(Resources).flatMap(([id, { Type }]): [string, string][] => {

@@ -44,7 +44,7 @@ interface Provisioned {
   remove(): Promise<void>
 }
 
-/** Makes a table as its properties say; returns the ARN of its stream in the engine. */
+/** Creates a table with its properties. Returns the ARN of its stream in the engine. */
 export async function makeTable(
   client: DynamoDBClient,
   name: string,
@@ -97,8 +97,8 @@ export const QueueProperties = z.object({
 })
 
 /**
- * Makes a queue as its properties say; returns its address and ARN in the engine. `arnOf` knows what a queue is called there
- * that is made already: the one for dead letters.
+ * Creates a queue with its properties. Returns its address and ARN in the engine. `arnOf` returns the engine's name of an
+ * existing queue, the one for dead letters.
  */
 export async function makeQueue(
   client: SQSClient,
@@ -108,7 +108,7 @@ export async function makeQueue(
 ): Promise<Provisioned & { readonly url: string; readonly arn: string }> {
   const { RedrivePolicy: redrive, FifoQueue: _, ...seconds } = properties
   const attributes = Object.fromEntries(Object.entries(seconds).map(([key, value]) => [key, `${value}`]))
-  // The engine sends back to their queue only letters of one that had its policy from the beginning, as it has on AWS.
+  // The engine returns dead letters only to a queue that was created with its redrive policy, as on AWS.
   if (redrive !== undefined)
     attributes['RedrivePolicy'] = JSON.stringify({
       ...redrive,
@@ -142,7 +142,7 @@ export async function makeBucket(client: S3Client, name: string): Promise<Provis
   }
 }
 
-/** Indexes of a collection that is new are none: what others left in the engine under these names is removed. */
+/** A new collection has no indexes, so indexes with these names from earlier suites are removed. */
 export async function makeCollection(endpoint: string, pattern: string): Promise<Provisioned> {
   const remove = async (): Promise<void> => {
     const found = await fetch(`${endpoint}/_cat/indices/${pattern}?format=json`)

@@ -11,13 +11,13 @@ export const QUEUE_ORIGIN = `https://sqs.${REGION}.amazonaws.com`
 export const SEARCH_ORIGIN = `https://history.${REGION}.aoss.amazonaws.com`
 
 interface Naming {
-  /** The property that names it, when it is given. */
+  /** The property with its name, if set. */
   readonly property?: string
-  /** The name that CloudFormation generates from the logical id, where it matters. */
+  /** The name that CloudFormation would generate from the logical id, if it matters. */
   readonly generate?: (id: string) => string
   /** Value of `Ref`. Defaults to the name. */
   readonly ref?: (name: string, arn: string) => string
-  /** The ARN after the account, or all of it where it begins with `arn:`. */
+  /** The ARN after the account, or the whole ARN if it begins with `arn:`. */
   readonly arn: (name: string) => string
   readonly attributes?: (name: string, arn: string) => Readonly<Record<string, string>>
 }
@@ -32,7 +32,7 @@ const TABLE: Naming = {
   attributes: (_, arn) => ({ StreamArn: `${arn}/stream/1` }),
 }
 
-/** The types of resources that other resources speak of; one that is missing here fails by name. */
+/** The types of resources that others refer to. A missing type fails with its name. */
 const NAMING: Readonly<Record<string, Naming>> = {
   'AWS::DynamoDB::Table': TABLE,
   'AWS::DynamoDB::GlobalTable': TABLE,
@@ -75,7 +75,7 @@ const NAMING: Readonly<Record<string, Naming>> = {
   'AWS::ApiGateway::Stage': { property: 'StageName', arn: (name) => name },
   'AWS::OpenSearchServerless::Collection': {
     property: 'Name',
-    // A real one has an id besides its name.
+    // A real resource also has an id.
     arn: (name) => arnOf('aoss', `collection/${name}`),
     attributes: (name) => ({ Id: name, CollectionEndpoint: SEARCH_ORIGIN }),
   },
@@ -91,7 +91,7 @@ const NAMING: Readonly<Record<string, Naming>> = {
   },
 }
 
-/** Gives every resource of the templates the name that its properties say, else one made from its logical id. */
+/** Names every resource of the templates: by its properties, otherwise by its logical id. */
 export function nameResources(stacks: ReadonlyMap<string, Template>): Names {
   const names: Names = {
     stacks,
