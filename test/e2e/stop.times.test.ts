@@ -138,7 +138,7 @@ test('SIGHUP of a closed terminal hands a run off, and a repeated one does not e
 })
 
 test(
-  'a run stays with a suspended program, and resumes within 2 s of the start after its kill',
+  'a suspended program retains its run, which resumes within 2 s of the next start after its kill',
   asPromised,
   async () => {
     const one = await start()

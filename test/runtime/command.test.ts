@@ -44,11 +44,11 @@ describe('a command for an environment', () => {
   })
 
   test.each([
-    ['leaves its name out', 2, ['rebuild', '--env'], '--env needs the name of an environment, such as dev'],
-    ['gives it a name that none can have', 2, ['redrive', '--env=../x'], '--env needs the name of an environment'],
-    ['names two', 2, ['status', '--env', 'dev', '--env', 'prod'], '--env was given twice'],
-    ['has a word that is not known', 2, ['status', '--env', 'dev', '--cuont'], 'unexpected: --cuont'],
-    ['has no region to look in', 1, ['status', '--env', 'dev'], 'No AWS region was found: set AWS_REGION.'],
+    ['omits the environment’s name', 2, ['rebuild', '--env'], '--env needs the name of an environment, such as dev'],
+    ['has an invalid environment name', 2, ['redrive', '--env=../x'], '--env needs the name of an environment'],
+    ['names two environments', 2, ['status', '--env', 'dev', '--env', 'prod'], '--env was given twice'],
+    ['has an unknown option', 2, ['status', '--env', 'dev', '--cuont'], 'unexpected: --cuont'],
+    ['has no region', 1, ['status', '--env', 'dev'], 'No AWS region was found: set AWS_REGION.'],
     [
       'has no credentials',
       1,
@@ -56,8 +56,8 @@ describe('a command for an environment', () => {
       'No AWS credentials were found: set AWS_PROFILE',
       REGION,
     ],
-    ['reaches nobody', 1, ['redrive', '--env', 'dev'], 'Could not reach a service: connect ECONNREFUSED', OFFLINE],
-    ['names none', 2, ['status', '--count'], 'name the environment: --env <environment>'],
+    ['reaches no service', 1, ['redrive', '--env', 'dev'], 'Could not reach a service: connect ECONNREFUSED', OFFLINE],
+    ['names no environment', 2, ['status', '--count'], 'name the environment: --env <environment>'],
   ])('that %s prints one line with the problem', async (_name, expected, words, reported, variables = {}) => {
     const { code, out, error } = await run(words, variables)
     expect({ code, out }).toEqual({ code: expected, out: '' })

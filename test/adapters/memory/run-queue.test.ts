@@ -109,7 +109,7 @@ test('a second consumer is refused until the first one has stopped', async () =>
   await queue.consume(async () => {}).stop()
 })
 
-test('a hint that arrives during the handler of its session is handled immediately after it', async () => {
+test('a hint for a session with a running handler calls the notice callback at once', async () => {
   const queue = createMemoryRunQueue(heldClock())
   const held = Promise.withResolvers<void>()
   const noticed: unknown[] = []

@@ -25,7 +25,7 @@ const CLEAN = 'clean'
 const RETOLD = 'retold'
 
 withEngines(['opensearch'], ({ opensearch }) => {
-  describe.skipIf(!hasRecordings())('the recorded queries, for which ../shared/data must be there', () => {
+  describe.skipIf(!hasRecordings())('the recorded queries, which require ../shared/data,', () => {
     let harness: OpenSearchHarness
     const ranks: Record<string, Ranks> = {}
 

@@ -33,7 +33,7 @@ const PUBLISHED: { readonly [permission: string]: readonly RegExp[] } = {
 }
 
 withEngines(['opensearch'], ({ opensearch }) => {
-  describe('each request of the OpenSearch adapter', () => {
+  describe('the OpenSearch adapter', () => {
     let proxy: Proxy
     let harness: OpenSearchHarness
     beforeAll(async () => {
@@ -46,7 +46,7 @@ withEngines(['opensearch'], ({ opensearch }) => {
       await proxy.close()
     })
 
-    test('is an operation that OpenSearch Serverless publishes', () => {
+    test('sends only operations that OpenSearch Serverless publishes', () => {
       const asked = new Set(proxy.requests.map(({ method, path }) => `${method} ${path}`))
       expect(asked.size).toBeGreaterThan(8)
       for (const operation of asked)
@@ -58,7 +58,7 @@ withEngines(['opensearch'], ({ opensearch }) => {
         ).toBe(true)
     })
 
-    test('needs no script, suggester, join or query parameter', () => {
+    test('sends no script, suggester, join or query parameter', () => {
       for (const { path, body } of proxy.requests) {
         expect(path).not.toContain('?')
         expect(body).not.toMatch(/"(script|script_score|suggest|rescore|has_child|percolate)"/)

@@ -45,7 +45,7 @@ test('a process holds its lock while it is suspended, and loses it when it is ki
   expect(readdirSync(folder)).toEqual([])
 })
 
-test('locks of one process exclude one another, and a released one leaves no file', () => {
+test('locks of one process exclude one another, and a released lock leaves no file', () => {
   const locks = [lockProcess(folder), lockProcess(folder)]
   expect(new Set(locks.map(({ id }) => id)).size).toBe(2)
   expect(readdirSync(folder).toSorted()).toEqual(locks.map(({ id }) => `${id}.lock`).toSorted())
@@ -68,14 +68,14 @@ test('an ended process is visited by one caller at a time, and again after a fai
   expect(endedProcesses()).toEqual([ENDED])
 })
 
-test('files with other names, or with other content, stay', () => {
+test('files with other names or other contents remain', () => {
   writeFileSync(join(folder, 'note.txt'), '')
   writeFileSync(join(folder, `${ENDED}.lock`), 'not a database'.repeat(100))
   expect(endedProcesses()).toEqual([])
   expect(readdirSync(folder)).toHaveLength(2)
 })
 
-test('a folder that cannot be made is an error', () => {
+test('a folder that cannot be created causes an error', () => {
   writeFileSync(join(folder, 'file'), '')
   expect(() => lockProcess(join(folder, 'file'))).toThrow(/EEXIST/)
 })

@@ -18,7 +18,7 @@ const SCRIPT = Array.from({ length: 6 }, (_, number) => ({ text: `answer ${numbe
 const A_MINUTE = 60_000
 
 withEngines(['sqs'], ({ sqs }) => {
-  describe('hints in SQS affect only the timing', () => {
+  describe('hints in SQS', () => {
     const client = sqsClient(sqs)
     let queueUrl: string
     let queue: RunQueue

@@ -216,7 +216,7 @@ test("a slow consumer reads the newest log, not another consumer's earlier read"
   expect(await last).toBe('run.completed')
 })
 
-test('a consumer that disconnects is no longer polled for', async () => {
+test('polling stops after the consumer disconnects', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   let poll = 0
   const lease = {

@@ -48,7 +48,7 @@ test.each<[string, 'events' | 'ends', Partial<SessionHeader>]>([
   ['a pause', 'ends', { generation: 2, paused: true, waiting: 2 }],
   ['a cancel', 'ends', { cancel: { run: 'r', reason: 'user' } }],
   ['an input that was queued', 'ends', { queued: 1 }],
-])('%s is a change', async (_, of, change) => {
+])('%s counts as a change', async (_, of, change) => {
   expect(await (await watch(of)).next(async () => ({ ...BUSY, ...change }))).toEqual(['change', 1])
 })
 

@@ -7,7 +7,7 @@ import type { Harness } from '../harness.ts'
 let harness: Harness
 afterEach(() => harness.close())
 
-test('a session with a lost file is forked', async () => {
+test('a session with a missing file can be forked', async () => {
   harness = await openHarness({ script: [{ text: 'nice' }, { text: 'still here' }] })
   const { ports, key, service } = harness
   const file = { type: 'file', mediaType: 'text/plain', filename: 'a.txt', data: Buffer.from('hello') } as const

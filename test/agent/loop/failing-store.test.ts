@@ -37,7 +37,7 @@ function failingOnce<Args extends unknown[], Result>(
 }
 
 test.each(['before', 'after'] as const)(
-  'a result whose write fails once %s it is stored ends up stored',
+  'a result whose write fails %s it takes effect is still stored',
   async (when) => {
     let ran = 0
     const pay = makeTool('pay', async () => ({ text: `paid ${++ran} ${'x'.repeat(60_000)}` }))
@@ -94,7 +94,7 @@ async function* deaf(): AsyncIterable<ModelEvent> {
 test.each([
   ['a model that cannot be opened', { hangs: 'open' }],
   ['a stream that ignores its signal', { hangs: 'stream' }],
-  ['a read that does not come back', { hangs: 'read' }],
+  ['a read that never returns', { hangs: 'read' }],
 ] as const)('a cancel ends a run at %s', async (_, { hangs }) => {
   const { submit, settled, events, service, key } = await open({
     script: [deaf],
@@ -166,7 +166,7 @@ test('a truncated answer is reported as such in the last round', async () => {
   expect(await settled(await submit('go'))).toMatchObject({ status: 'completed', stopReason: 'output_limit' })
 })
 
-test('a run that kills its process while loading is abandoned unloaded after three takeovers', async () => {
+test('a run that kills its process while loading is abandoned after three takeovers, without another load', async () => {
   const loaded: string[] = []
   let ahead = 0
   const clock = {

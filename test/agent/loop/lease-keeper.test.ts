@@ -78,9 +78,9 @@ test('a successful heartbeat extends the lease', async () => {
 })
 
 test.each<[string, SessionHeader | undefined]>([
-  ['somebody else holds the session', header({ generation: 4 })],
+  ['another process holds the session', header({ generation: 4 })],
   ['the session is deleted', header({ status: 'deleted' })],
-  ['the session is gone', undefined],
+  ['the session no longer exists', undefined],
 ])('work stops when %s', async (_, seen) => {
   expect(await stopped(keep({ readHeader: async () => seen }))).toBeInstanceOf(LeaseLost)
 })
@@ -103,8 +103,8 @@ test('failed reads of the header do not stop the work', async () => {
 })
 
 test.each([
-  ['goes on long after its time', (kept: LeaseKeeper) => void kept.startWatchdog(20_000)],
-  ['is over, with nothing begun since', (kept: LeaseKeeper) => kept.startWatchdog(20_000)()],
+  ['continues long after its timeout', (kept: LeaseKeeper) => void kept.startWatchdog(20_000)],
+  ['has ended, without new work', (kept: LeaseKeeper) => kept.startWatchdog(20_000)()],
 ])('a lease is not extended for work that %s', async (_, begin) => {
   const beats: number[] = []
   const kept = keep({ heartbeat: async (__, end) => void beats.push(end) })
@@ -151,7 +151,7 @@ function virtualClock(): Clock {
 
 test.each<[string, () => Promise<never>, milliseconds: number]>([
   ['fails', down, 1_100],
-  ['does not come back', never, 6_100],
+  ['never returns', never, 6_100],
 ])('a cancel is detected by the next read after one that %s', async (_, first, milliseconds) => {
   let looks = 0
   const cancelled = header({ cancel: { run: 'r', reason: 'user' } })

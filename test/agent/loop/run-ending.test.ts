@@ -83,7 +83,7 @@ test.each([
   expect(events.at(-1)).toMatchObject({ type: 'run.cancelled' })
 })
 
-test('ends of calls that the run’s end closes are emitted before it', async () => {
+test('the end of a run is emitted after the ends of the calls that it closes', async () => {
   const closed = [{ id: 'm2', role: 'tool', runId: 'r', status: 'cancelled' } as ToolMessage]
   const { state, events } = ending({ closed })
   await endRun(state, ANSWER)

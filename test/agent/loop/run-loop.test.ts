@@ -67,7 +67,7 @@ describe('a run', () => {
     ['an unknown tool', { name: 'nope' }, 'no tool named "nope"'],
     ['malformed arguments', { name: 'echo', arguments: '{"a":' }, 'not valid JSON: {"a":'],
     ['a throwing tool', { name: 'throws' }, 'broken'],
-    ['a tool that takes too long', { name: 'hangs' }, 'did not finish within'],
+    ['a tool that exceeds its timeout', { name: 'hangs' }, 'did not finish within'],
     ['a tool that gives nothing', { name: 'mute' }, 'mute gave no text'],
   ])('continues after %s: the model sees the failure as a result', async (_name, call, text) => {
     const throws = makeTool('throws', () => Promise.reject(new Error('broken')))

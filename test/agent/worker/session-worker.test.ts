@@ -45,10 +45,10 @@ async function asked(...headers: readonly Partial<SessionHeader>[]): Promise<str
 }
 
 test.each<[string, string[], ...Partial<SessionHeader>[]]>([
-  ['takes what another holds', [], { activeRun: 'r', lease: LEASE }],
-  ['starts what is queued in a session that another holds', [], { queued: 1, lease: LEASE }],
+  ['takes a run that another process holds', [], { activeRun: 'r', lease: LEASE }],
+  ['starts a queued run in a session that another process holds', [], { queued: 1, lease: LEASE }],
   ['touches a deleted session', [], { status: 'deleted', queued: 1 }],
-  ['asks for anything in a session without work', [], {}],
+  ['writes to a session without work', [], {}],
 ])('a worker never %s', async (_, expected, ...headers) => {
   expect(await asked(...headers)).toEqual(expected)
 })

@@ -16,7 +16,7 @@ export function declareAccess(system: () => System): void {
   test.each([
     ['no key', {}],
     ['a wrong key', { authorization: `Bearer tt_${'x'.repeat(43)}` }],
-  ])('with %s the response is 401', async (_, headers) => {
+  ])('a request with %s gets the status 401', async (_, headers) => {
     const reply = await fetch(`${system().client.url}/v1/sessions/tour`, { headers })
     expect(reply.status).toBe(401)
     expect(reply.headers.get('content-type')).toContain('application/problem+json')

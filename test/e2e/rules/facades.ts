@@ -42,7 +42,7 @@ async function rolesOf({ client }: Served, session: string): Promise<string> {
  * renewed.
  */
 export function declareFacades(served: () => Served): void {
-  test('Chat Completions uses one session without a name across processes: server tools, client tools, images, errors', async () => {
+  test('a Chat Completions conversation without a session name remains one session across processes, with tools, images and errors', async () => {
     const messages: OpenAI.ChatCompletionMessageParam[] = []
     const sessions = new Set<string | null>()
     const tools = [{ type: 'function' as const, function: BOSS }]

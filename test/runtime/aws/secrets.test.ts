@@ -113,8 +113,8 @@ test.each([
   ['is a list', JSON.stringify([VALUE]), 'JSON object'],
   ['has a setting that is no text', JSON.stringify({ ANTHROPIC_API_KEY: [VALUE] }), 'ANTHROPIC_API_KEY'],
   ['has a setting that there is not', JSON.stringify({ ANTROPIC_API_KEY: VALUE }), 'ANTROPIC_API_KEY'],
-  ['has headers that are none', JSON.stringify({ OTEL_EXPORTER_OTLP_HEADERS: VALUE }), 'OTEL_EXPORTER_OTLP_HEADERS'],
-  ['has an address that is none', JSON.stringify({ MODEL_BASE_URL: VALUE }), 'MODEL_BASE_URL'],
+  ['has invalid headers', JSON.stringify({ OTEL_EXPORTER_OTLP_HEADERS: VALUE }), 'OTEL_EXPORTER_OTLP_HEADERS'],
+  ['has an invalid address', JSON.stringify({ MODEL_BASE_URL: VALUE }), 'MODEL_BASE_URL'],
 ])('a secret that %s causes an error that names it and the problem, never its value', async (_, text, named) => {
   holds(text)
   const error = await open().open('anthropic/claude-test').then(String, String)

@@ -131,7 +131,7 @@ test('an invocation waits for a call that ignored its timeout, so that no work c
   await invocation
 })
 
-test('a run that is active near the end of the time is handed off, with one hop more', async () => {
+test('a run that is active near the deadline of its invocation is handed off, with one more hop', async () => {
   harness = await openHarness({ script: [{ calls: [{ name: 'slow' }] }], tools: [slow] })
   const { loop, seen } = invoked(harness, untilBegun())
   const { submit, another, key } = harness
@@ -152,7 +152,7 @@ test('work that was handed off a hundred times without a pause is left to the sw
   expect(await ports.janitor.due(ports.clock.now(), 10)).toMatchObject([{ key }])
 })
 
-test('a run that waits for its model at the end of the time is aborted and handed off', async () => {
+test('a run that waits for its model at the deadline is aborted and handed off', async () => {
   async function* endless(_: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent> {
     yield { type: 'text.delta', part: 0, text: 'Let me think' }
     begin()

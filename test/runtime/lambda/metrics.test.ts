@@ -86,7 +86,7 @@ test('counted metrics are written once, and nothing is written without counts', 
   expect(lines).toHaveLength(1)
 })
 
-test('agents that are not configured share one name: dimensions are bounded', () => {
+test('agents that are not configured share one metric name, so that dimensions are bounded', () => {
   const metrics = createRunMetrics('dev', agents)
   for (let count = 0; count < 50; count++) metrics.observe(ended('run.completed', `gone-${count}`))
   metrics.flush()

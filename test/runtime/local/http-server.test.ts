@@ -136,7 +136,7 @@ const fakeLooks = () => vi.useFakeTimers({ toFake: ['setInterval', 'clearInterva
 
 test.each([
   ['ten minutes', false, 9.8],
-  ['a minute while much is left unread', true, 0.8],
+  ['a minute while many bytes are unread', true, 0.8],
 ])('a response whose client reads nothing is aborted after %s', async (_, crowded, before) => {
   fakeLooks()
   const { client, response } = await unreadBy(() => endless(PIECE), { isCrowded: () => crowded })

@@ -92,7 +92,7 @@ test('a starting program expires the leases of ended processes, and their late w
   await Promise.all([one.close(), next.close()])
 })
 
-test('leases of a program on the same folder, and of versions without locks, stay', async () => {
+test('leases of a program on the same folder, and leases without locks, remain', async () => {
   const one = open()
   const { lease } = await startRun(one)
   const next = open()

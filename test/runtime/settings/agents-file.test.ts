@@ -167,7 +167,7 @@ describe('agents in the settings', () => {
     rmSync(dirname(path), { recursive: true })
   })
 
-  test('an alias must name an agent, and not have the name of one', () => {
+  test('may have aliases, which must name an agent and differ from all agent names', () => {
     const path = join(mkdtempSync(join(tmpdir(), 'tooltrail-agents-')), 'agents.json')
     const read = (aliases: object) => {
       writeFileSync(path, JSON.stringify({ agents: { a: {} }, aliases }))

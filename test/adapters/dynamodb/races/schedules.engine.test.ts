@@ -19,7 +19,7 @@ const MIN_SCHEDULES = isWhole ? 5 : 3
 withEngines(['dynamodb'], ({ dynamodb }) => {
   test.each([
     ['of holders, clients, crashes and late writes', SESSION_SCHEDULES as Kind<unknown>],
-    ['into which turns of other logs come', IMPORT_SCHEDULES as Kind<unknown>],
+    ['with imported turns of other logs', IMPORT_SCHEDULES as Kind<unknown>],
   ])('no schedule %s breaks a promise of the session protocol', async (_what, kind) => {
     const options = { schedules: 500, budgetMs: BUDGET_MS, least: MIN_SCHEDULES, steps: 100, seed: SEED, shrink: false }
     const { failure, schedules, steps } = await explore(dynamodbEngine(dynamodb), kind, options)

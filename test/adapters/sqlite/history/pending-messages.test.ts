@@ -156,7 +156,7 @@ describe('pending words', () => {
     expect(await find('wrod7x')).toEqual([ids[7]])
   })
 
-  test('of one message with two pending writers are flushed by the last one, and read once', () => {
+  test('of a message with two pending writers are flushed by the later writer, and read once', () => {
     store(1)
     const [first, second] = [createPendingMessages(database), createPendingMessages(database)]
     for (const pending of [first, second]) pending.add(1, 5)
@@ -164,7 +164,7 @@ describe('pending words', () => {
     expect([second.unmark(), count('historyMarks')]).toEqual([[], 0])
   })
 
-  test('are stored once if a flush of all tenants and a flush of one run at once', async () => {
+  test('are stored once if one flush of all tenants and one of a single tenant run at once', async () => {
     store(MANY)
     await Promise.all([projection.merge(), projection.merge('acme')])
     expect(readAll(database, 'SELECT documents, lastDocument FROM historyTenants')).toEqual([

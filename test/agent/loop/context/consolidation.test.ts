@@ -224,8 +224,8 @@ describe('consolidation of a conversation', () => {
   })
 
   it.each<readonly [what: string, stop: 'the client leaves' | 'the time is over', detail: RegExp]>([
-    ['whose client has left', 'the client leaves', /nobody waits/],
-    ['that takes too long', 'the time is over', /longer than 0.05 s/],
+    ['whose client disconnected', 'the client leaves', /nobody waits/],
+    ['that exceeds its time', 'the time is over', /longer than 0.05 s/],
   ])('by hand %s stops, changes only the usage, and reports it', async (_, stop, detail) => {
     const policies = { consolidation: { threshold: 100, keepRecentRatio: 0.02 } }
     const left = new AbortController()

@@ -192,8 +192,8 @@ describe('the context of a session', () => {
   })
 
   it.each([
-    ['of a run that begins with a notice is cut in the same write, before it is quite full', 0.5, 1],
-    ['of one without a summary to come is whole as long as it fits', 1, 0],
+    ['of a run that starts with a notice is truncated in the same write, before the limit', 0.5, 1],
+    ['of a run without a later summary is complete while it fits', 1, 0],
   ])('%s', async (_, keepRecentRatio, cuts) => {
     const consolidation = { threshold: 10, keepRecentRatio }
     const script = Array.from({ length: 5 }, () => counting(WORDS, 1))

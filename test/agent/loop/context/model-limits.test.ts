@@ -120,7 +120,7 @@ describe('a model with a smaller limit than its agent’s setting · sqlite', ()
     expect(harness.requests.at(-1)?.messages.slice(0, 10)).toEqual(harness.requests[5]?.messages.slice(0, 10))
   })
 
-  it('a small odd refusal of a model that has taken more fails at once', async () => {
+  it('an unexplained refusal of a small request fails at once if the model accepted a larger one', async () => {
     const script = [
       counting('x', 40),
       async function* () {
@@ -134,7 +134,7 @@ describe('a model with a smaller limit than its agent’s setting · sqlite', ()
     expect(await lastRun()).toMatchObject({ status: 'failed', error: { code: 'invalid_request' } })
   })
 
-  it('two members that learn limits at the same time keep the lower one', async () => {
+  it('two members that learn limits at once store the lower limit', async () => {
     const refuse = (maxTokens: number): Turn =>
       async function* () {
         yield* []

@@ -105,7 +105,7 @@ describe('a large refused request', () => {
   const call = { name: 'look-up', arguments: 'not json' }
   const turns: Turn[] = [{ text: 'long '.repeat(400) }, { calls: [call] }, { text: 'found' }]
 
-  it('is sent with less first, then whole in another form', async () => {
+  it('is sent with less content first, then completely in another form', async () => {
     harness = await openHarness({ script: [...turns, refusing, refusing, refusing, { text: 'done' }], tools, policies })
     for (const text of ['one', 'two']) await harness.settled(await harness.submit(text))
     expect((await harness.settled(await harness.submit('three'))).status).toBe('completed')

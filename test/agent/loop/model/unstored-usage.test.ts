@@ -207,7 +207,7 @@ test('a summary that its provider refuses counts no usage', async () => {
 
 test.each([
   ['fails', () => Promise.reject(new Error('out of order'))],
-  ['does not come back', () => new Promise<void>(() => undefined)],
+  ['never responds', () => new Promise<void>(() => undefined)],
 ])('a usage ledger that %s does not prevent a run from ending', async (_, count) => {
   const { submit, settled, service, key, requests } = await set({
     script: [hanging()],

@@ -58,7 +58,7 @@ test('a tool and the model both learn of a timeout, however the tool reacts', as
   expect(reported).toMatchObject({ name: 'TimeoutError' })
 })
 
-test('a call fails with the lost lease, whatever the tool does', async () => {
+test('a call ends with the error of a lost lease, whatever the tool does', async () => {
   let reported: unknown
   const obeys: Tool['execute'] = async (_, { signal }) => {
     await stopped(signal)
