@@ -27,6 +27,8 @@ export interface RequestToolCall extends ToolCall {
   readonly type: 'tool_call'
   /** The name in the log, if the provider gets a mapped name. */
   readonly originalName?: string
+  /** The call's message in the log, if an earlier call of the request has this id. */
+  readonly repeatedIn?: string
 }
 
 /** One message of a model request; a tool message has exactly one result. */

@@ -59,10 +59,29 @@ export function replayEach(
   messages: readonly Message[],
   options: ReplayOptions & { readonly currentFrom?: string },
 ): Replayed[] {
+  const ids = new Set<string>()
   return replayPlainly(messages, options).map(({ message, sent }) => ({
     message,
-    sent: toForm(message, sent, options),
+    sent: toForm(message, withRepeatedIds(sent, message.id, ids), options),
   }))
+}
+
+/** Marks the calls whose ids an earlier call has. `ids`: those of earlier calls; grows. */
+function withRepeatedIds(
+  sent: readonly RequestMessage[],
+  message: string,
+  ids: Set<string>,
+): readonly RequestMessage[] {
+  return sent.map((one) => {
+    if (one.role !== 'assistant' || !one.parts.some(({ type }) => type === 'tool_call')) return one
+    const parts = one.parts.map((part) => {
+      if (part.type !== 'tool_call') return part
+      const isRepeated = ids.has(part.id)
+      ids.add(part.id)
+      return isRepeated ? { ...part, repeatedIn: message } : part
+    })
+    return { ...one, parts }
+  })
 }
 
 /** Replays each message in the form that is the same for every model. */

@@ -1,4 +1,5 @@
 import { createAnthropic } from '@ai-sdk/anthropic'
+import { PLAIN_IDS } from '../../log/request/wire-names.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import type { Model } from '../../ports/model.ts'
 import type { FetchFunction, KeySettings } from './model-settings.ts'
@@ -8,7 +9,7 @@ import type { ProviderTraits } from './provider-traits.ts'
 
 const TRAITS: ProviderTraits = {
   arguments: 'parsed',
-  ids: undefined,
+  ids: PLAIN_IDS,
   honoursNone: true,
   refusesBlank: true,
   userMedia: /^(?:image\/(?:jpeg|png|gif|webp)|application\/pdf|text\/.*)$/,

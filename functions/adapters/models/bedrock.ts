@@ -1,4 +1,5 @@
 import { createAmazonBedrock } from '@ai-sdk/amazon-bedrock'
+import { PLAIN_IDS } from '../../log/request/wire-names.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import type { Model } from '../../ports/model.ts'
 import type { BedrockSettings, FetchFunction } from './model-settings.ts'
@@ -8,7 +9,7 @@ import type { ProviderTraits } from './provider-traits.ts'
 
 const TRAITS: Omit<ProviderTraits, 'maxOutputTokens'> = {
   arguments: 'parsed',
-  ids: undefined,
+  ids: PLAIN_IDS,
   // With `none`, the package would drop the tools, and with them the calls of the history.
   honoursNone: false,
   refusesBlank: true,

@@ -1,35 +1,40 @@
-/** Matches characters of a call id that some providers reject. `MAX_ID_CHARACTERS` is the length that all accept. */
-const FOREIGN = /[^a-zA-Z0-9_-]/g
-const MAX_ID_CHARACTERS = 64
+import { sha256 } from '../../domain/hash.ts'
+import type { RequestToolCall } from '../../domain/model-request.ts'
+import { PLAIN_IDS } from '../../log/request/wire-names.ts'
+
+const HASH_DIGITS = 16
+/** Characters of an id that its replacement keeps. */
+const MAX_READABLE_CHARACTERS = PLAIN_IDS.maxLength - HASH_DIGITS - '_x'.length
+
+type SentCall = Pick<RequestToolCall, 'id' | 'repeatedIn'>
 
 interface CallIds {
   /** Returns the ids to send for a batch of calls. */
-  begin(ids: readonly string[]): string[]
+  begin(calls: readonly SentCall[]): string[]
   /** Returns the id to send for the next result of the batch, and its index in the batch. */
   next(id: string): { id: string; index: number }
 }
 
 /**
- * Creates the call ids of one request. `unique`: the provider rejects ids that are repeated or have other characters.
- * Logs have both, such as another model's ids, or ids repeated across rounds. Such a call gets an id derived from its
- * own id and its index among equal ids. The id is the same in every later request.
+ * Creates the call ids of one request. `unique`: the provider rejects ids that are repeated. Logs have ids that are repeated across
+ * rounds. A call with the id of an earlier one gets an id that ends with a hash of its message and its index in the batch. The id is
+ * the same in every later request.
  */
 export function createCallIds(unique: boolean): CallIds {
   const used = new Set<string>()
   let batch: string[] = []
   let results = 0
 
-  function rename(id: string): string {
-    const plain = id.replace(FOREIGN, '_').slice(0, MAX_ID_CHARACTERS) || 'call'
-    let name = plain
-    for (let count = 2; used.has(name); count++) name = `${plain.slice(0, MAX_ID_CHARACTERS - 8)}_${count}`
-    used.add(name)
-    return name
+  function uniqueId({ id, repeatedIn }: SentCall, index: number): string {
+    let sent = repeatedIn === undefined ? id : withHash(id, `${repeatedIn}:${index}`)
+    for (let count = 2; used.has(sent); count++) sent = withHash(id, String(count))
+    used.add(sent)
+    return sent
   }
 
   return {
-    begin(ids) {
-      batch = unique ? ids.map(rename) : [...ids]
+    begin(calls) {
+      batch = unique ? calls.map(uniqueId) : calls.map(({ id }) => id)
       results = 0
       return batch
     },
@@ -39,3 +44,6 @@ export function createCallIds(unique: boolean): CallIds {
     },
   }
 }
+
+const withHash = (id: string, key: string): string =>
+  `${id.slice(0, MAX_READABLE_CHARACTERS)}_x${sha256(`${id}:${key}`).slice(0, HASH_DIGITS)}`

@@ -53,7 +53,7 @@ function convert(
     return [content.length > 0 ? { role: 'user', content } : userText(EMPTY)]
   }
   if (message.role === 'assistant') {
-    const ids = calls.begin(message.parts.flatMap((part) => (part.type === 'tool_call' ? [part.id] : [])))
+    const ids = calls.begin(message.parts.flatMap((part) => (part.type === 'tool_call' ? [part] : [])))
     const content = assistantContent(message, ids, traits)
     return content.some((part) => part.type !== 'reasoning') ? [{ role: 'assistant', content }] : []
   }

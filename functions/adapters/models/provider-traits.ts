@@ -3,12 +3,11 @@ import type { NameRules } from '../../log/request/wire-names.ts'
 /** Differences between providers' requests. */
 export interface ProviderTraits {
   /**
-   * `raw`: the package sends the arguments as a string. `parsed`: it sends an object, and requires unique, plain call
-   * ids.
+   * `raw`: the package sends the arguments as a string. `parsed`: it sends an object, and requires unique call ids.
    */
   readonly arguments: 'raw' | 'parsed'
-  /** Call ids that the provider accepts. Undefined: building the prompt makes them plain and unique. */
-  readonly ids: NameRules | undefined
+  /** Call ids that the provider accepts. */
+  readonly ids: NameRules
   /** The package parses the schemas of tools, and throws on one that it cannot parse. */
   readonly parsesSchemas?: true
   /** Whether `tool_choice: none` works and keeps the tools declared. */

@@ -107,7 +107,11 @@ function withNarrowIds(sent: readonly RequestMessage[], { id }: { readonly id: s
     if (message.role === 'user') return message
     if (message.role === 'tool') return { ...message, toolCallId: narrowId(results++) }
     let calls = 0
-    const parts = message.parts.map((part) => (part.type === 'tool_call' ? { ...part, id: narrowId(calls++) } : part))
+    const parts = message.parts.map((part) => {
+      if (part.type !== 'tool_call') return part
+      const { repeatedIn: _, ...call } = part
+      return { ...call, id: narrowId(calls++) }
+    })
     return { ...message, parts }
   })
 }
