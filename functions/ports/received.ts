@@ -6,4 +6,6 @@ export interface Received {
    * new. If calls are concurrent, exactly one stores its value.
    */
   remember(tenant: string, names: readonly string[], value: string, until: number): Promise<string>
+  /** Forgets the names that have this value, because the delivery was refused. */
+  forget(tenant: string, names: readonly string[], value: string): Promise<void>
 }

@@ -21,6 +21,16 @@ export function receivedContract(engine: Engine): void {
       expect(await received.remember(fresh('tenant'), ['id ü'], 'foreign', until)).toBe('foreign')
     })
 
+    test('a refused delivery is forgotten, and another value stays', async () => {
+      const { received, peer, clock } = stores
+      const [tenant, until] = [fresh('tenant'), clock.now() + DAY_MS]
+      await received.remember(tenant, ['id', 'body'], 'first', until)
+      await peer.received.forget(tenant, ['id', 'body'], 'second')
+      expect(await received.remember(tenant, ['id'], 'third', until)).toBe('first')
+      await peer.received.forget(tenant, ['id', 'body'], 'first')
+      expect(await received.remember(tenant, ['body'], 'fourth', until)).toBe('fourth')
+    })
+
     test('a value is forgotten after its expiry', async () => {
       const { received, clock } = stores
       const tenant = fresh('tenant')

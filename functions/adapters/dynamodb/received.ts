@@ -2,7 +2,7 @@ import { sha256 } from '../../domain/hash.ts'
 import { TooltrailError } from '../../domain/errors.ts'
 import type { Received } from '../../ports/received.ts'
 import { requiredText, toItem } from './attributes.ts'
-import { absent, any, below } from './expressions.ts'
+import { absent, any, below, is } from './expressions.ts'
 import { createTable, type TableDependencies } from './table.ts'
 
 /** Names may contain any character. */
@@ -28,6 +28,9 @@ export function createDynamoReceived(dependencies: TableDependencies): Received 
       const known = refusal.find((one) => one?.item !== undefined)?.item
       if (known !== undefined) return requiredText(known, 'value')
       throw new TooltrailError('storage_failed', 'DynamoDB refused a write and did not say why', { retryable: true })
+    },
+    async forget(tenant, names, value) {
+      for (const name of new Set(names)) await table.write([{ remove: keyOf(tenant, name), when: is('value', value) }])
     },
   }
 }

@@ -29,5 +29,10 @@ export function createSqliteReceived({
         write(database, `DELETE FROM received WHERE (tenant, name) IN (${old})`, now, FORGOTTEN_AT_ONCE)
         return value
       }),
+    forget: async (tenant, names, value) =>
+      transaction(database, () => {
+        const sql = 'DELETE FROM received WHERE tenant = ? AND name = ? AND value = ?'
+        for (const name of names) write(database, sql, tenant, toColumn(name), value)
+      }),
   }
 }

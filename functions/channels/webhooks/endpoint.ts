@@ -101,12 +101,15 @@ async function accept(
   // GitHub's id header is not signed, so its deliveries are also recognized by their body.
   const bodies = webhook.verify.preset === 'github' ? [`${webhook.name}:body:${bodyHash}`] : []
   const place = { tenant: webhook.tenant, webhook: webhook.name, owner: ownerIn(webhook, delivered) }
-  const first = await remember(dependencies, webhook, [`${webhook.name}:id:${own}`, ...bodies], {
+  const names = [`${webhook.name}:id:${own}`, ...bodies]
+  const first = await remember(dependencies, webhook, names, {
     id,
     session: await sessionOfDelivery(dependencies, { ...place, name: sessionIdOf(named.text) }),
     keyHash: keyHashOf(webhook, own),
   })
-  const runId = await submit(dependencies, webhook, delivered, first)
+  const runId = await forgettingRefused(dependencies, { tenant: webhook.tenant, names, known: first }, () =>
+    submit(dependencies, webhook, delivered, first),
+  )
   return Response.json({ object: 'delivery', id: first.id, session_id: first.session, run_id: runId }, { status: 202 })
 }
 
@@ -119,6 +122,33 @@ interface Known {
   readonly keyHash: string
 }
 
+const valueOf = ({ id, session, keyHash }: Known): string => JSON.stringify([id, session, keyHash])
+
+interface Remembered {
+  readonly tenant: string
+  readonly names: readonly string[]
+  readonly known: Known
+}
+
+/**
+ * Forgets a refused delivery: when it comes again, its session may have been deleted, and it goes into a new one. A
+ * delivery whose session was deleted after it was accepted stays known, so that it does not come back.
+ */
+async function forgettingRefused<Result>(
+  { received, deletion }: Pick<WebhookDependencies, 'received' | 'deletion'>,
+  { tenant, names, known }: Remembered,
+  accept: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await accept()
+  } catch (error) {
+    const isRefused = error instanceof TooltrailError && error.code !== 'storage_failed'
+    if (isRefused && (await deletion.state({ tenant, session: known.session })) === undefined)
+      await received.forget(tenant, names, valueOf(known))
+    throw error
+  }
+}
+
 /** Hashes the whole id, even if only a part of it is shown. */
 const keyHashOf = ({ name }: WebhookSettings, id: string): string => sha256(`webhook ${name} ${id}`)
 
@@ -129,7 +159,7 @@ async function remember(
   { id, session, keyHash }: Known,
 ): Promise<Known> {
   const until = clock.now() + KNOWN_MS
-  const value = await received.remember(webhook.tenant, names, JSON.stringify([id, session, keyHash]), until)
+  const value = await received.remember(webhook.tenant, names, valueOf({ id, session, keyHash }), until)
   // An earlier version derived the key from the shown id and did not store it.
   const [knownId, knownSession, knownHash] = JSON.parse(value) as [string, string, string?]
   return { id: knownId, session: knownSession, keyHash: knownHash ?? keyHashOf(webhook, knownId) }

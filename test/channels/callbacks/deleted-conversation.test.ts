@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { z } from 'zod'
 import { NO_CAPS } from '../../../functions/access/rates.ts'
 import { liveSessionOf } from '../../../functions/channels/webhooks/receive.ts'
+import { TooltrailError } from '../../../functions/domain/errors.ts'
 import type { SessionKey } from '../../../functions/domain/session.ts'
 import { channelFields, channelSettings } from '../../../functions/runtime/settings/channel-settings.ts'
 import { openEndpoints } from '../../../functions/runtime/channels.ts'
@@ -12,13 +13,23 @@ const orders = { verify, text: '{{/text}}', session: 'order-{{/order}}' }
 const settings = { caps: NO_CAPS, here: true, secrets: async () => () => 'plain', agents: new Map() }
 
 let harness: HttpHarness
+let isUsedUp = false
 beforeEach(async () => {
   const channels = channelSettings(z.strictObject(channelFields).parse({ webhooks: { orders } }))
   harness = await openHttpHarness({
-    endpoints: (ports) => (service) => openEndpoints({ ...ports, ...settings, channels }, service),
+    endpoints: (ports) => (service) => {
+      const submit: typeof service.submit = (...given) => {
+        if (isUsedUp) throw new TooltrailError('tenant_budget_used_up', 'the budget of the day is used up')
+        return service.submit(...given)
+      }
+      return openEndpoints({ ...ports, ...settings, channels }, { ...service, submit })
+    },
   })
 })
-afterEach(() => harness.close())
+afterEach(async () => {
+  isUsedUp = false
+  await harness.close()
+})
 
 /** The session that a delivery goes into, or why it does not. */
 async function deliver(text: string): Promise<unknown> {
@@ -49,6 +60,15 @@ test('a message delivered before its session was deleted is not delivered to the
     expect.stringMatching(/^order-7-2/),
     409,
   ])
+})
+
+test('a delivery that was refused goes into a new session once its own is deleted', async () => {
+  expect(await deliver('first')).toBe('order-7')
+  isUsedUp = true
+  expect(await deliver('second')).toBe(429)
+  isUsedUp = false
+  await remove('order-7')
+  expect(await deliver('second')).toMatch(/^order-7-2/)
 })
 
 test('a conversation stays in its new session when the first id becomes available again', async () => {
