@@ -86,20 +86,29 @@ export function createCallbackChannel(dependencies: CallbackDependencies): RunCh
   }
 }
 
-/** Adds a separate callback for each pause, in order, before the callback for the run's end. */
+/**
+ * Adds a separate callback for each pause, in order, before the callback for the run's end. The callback of a steered
+ * input has no part in pauses from before that input: they have the ids of earlier messages.
+ */
 async function addPauses(dependencies: CallbackDependencies, work: Work): Promise<boolean> {
   const { outbox, render } = dependencies
   const { delivery, run } = work
   const { pauses = 0 } = stateOf(delivery)
-  const all = (run.notices ?? []).filter(({ type }) => type === 'run.paused').length
+  const notices = (run.notices ?? []).filter(({ type }) => type === 'run.paused')
+  const accepted = runOfDelivery(delivery)
+  const isSteered = accepted !== run.id
+  const all = notices.length
+  let added = false
   for (let pause = pauses; pause < all; pause++) {
+    if (isSteered && (notices[pause]?.after ?? '') < accepted) continue
+    added = true
     const id = `${delivery.id}.${pause + 1}`
     const body = await keepBody(dependencies, delivery, await render(delivery, run, pause))
     const { tenant, session, target } = delivery
     await outbox.add({ tenant, session, id }, { kind: CALLBACK, target }, asJson({ body }))
     await work.save(asJson({ ...stateOf(work.delivery), pauses: pause + 1 }))
   }
-  return all > pauses
+  return added
 }
 
 /**

@@ -6,6 +6,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { channelSettings } from '../../../functions/runtime/settings/channel-settings.ts'
 import { openChannels } from '../../../functions/runtime/channels.ts'
+import { makeTool } from '../../agent/harness.ts'
 import { expectJson, openHttpHarness, type HttpHarness } from '../../http/harness.ts'
 import { openReceiver, SECRET, type Receiver } from './receiver.ts'
 
@@ -76,4 +77,33 @@ test('run.completed waits for the retries of an earlier run.paused', async () =>
   ahead = 10_000
   await expect.poll(() => receiver.requests.length).toBe(3)
   expect(receiver.requests.map(({ type }) => type)).toEqual(['run.paused', 'run.paused', 'run.completed'])
+})
+
+test('the callback of a steered input reports no pause from before that input', async () => {
+  const channels = channelSettings({ webhooks: {}, callbacks: { crm: { url: receiver.url, secret: '${secret:CRM}' } } })
+  const secrets = async () => (name: string) => (name === 'CRM' ? SECRET : undefined)
+  const gate = Promise.withResolvers<void>()
+  let ahead = 0
+  harness = await openHttpHarness({
+    script: [{ calls: [{ name: 'ask', id: 'a' }] }, { calls: [{ name: 'wait', id: 'b' }] }, { text: 'done' }],
+    tools: [makeTool('wait', async () => gate.promise.then(() => ({ text: 'ok' })))],
+    change: (ports) => ({ ...ports, clock: { ...ports.clock, now: () => Date.now() + ahead } }),
+    channels: (ports) => openChannels({ ...ports, channels, allowedHosts: [receiver.host], secrets }),
+    callbacks: new Set(['crm']),
+  })
+  await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's' })
+  const tools = [{ name: 'ask', description: 'asks', parameters: { type: 'object' } }]
+  const asked = { content: 'hi', tools }
+  const run = await expectJson<{ id: string }>(harness, 200, 'POST', '/v1/sessions/s/messages', asked)
+  const background = { prefer: 'respond-async' }
+  const results = { results: [{ tool_call_id: 'a', output: 'yes' }] }
+  await expectJson(harness, 202, 'POST', `/v1/sessions/s/runs/${run.id}/tool-results`, results, background)
+  await expect.poll(() => harness.requests.length).toBe(2)
+  const steered = { content: 'more', on_busy: 'steer', callback: 'crm' }
+  await expectJson(harness, 202, 'POST', '/v1/sessions/s/messages', steered, background)
+  gate.resolve()
+  await expect.poll(() => harness.requests.length).toBe(3)
+  ahead = 61_000
+  await expect.poll(() => receiver.requests.map(({ type }) => type).at(-1)).toBe('run.completed')
+  expect(receiver.requests).toHaveLength(1)
 })
