@@ -46,7 +46,7 @@ describe('large outputs', () => {
     expect(read).toEqual([large])
   })
 
-  test('are readable in chunks, however small the agent’s limit for results', async () => {
+  test('are readable in chunks, even if the agent stores little text in its log', async () => {
     const line = 'a line of some length\n'
     const pointer = async (): Promise<string> =>
       `output:${(await harness?.log())?.find(({ role }) => role === 'tool')?.id}`

@@ -151,7 +151,7 @@ describe('a search hit', () => {
   })
 })
 
-it('reads a long neighbour and nothing beyond it', async () => {
+it('a search reads a long neighbour of a hit and nothing beyond it', async () => {
   const { log, user } = writeLog()
   for (let place = 0; place < 9; place++) user(place === 4 ? 'the hit' : `${place} ${'x'.repeat(100_000)}`)
   const reader = readerOf(log)
@@ -161,7 +161,7 @@ it('reads a long neighbour and nothing beyond it', async () => {
   expect(reader.reads).toBe(2)
 })
 
-it('is omitted if its session is deleted during the read, with one read for all hits', async () => {
+it('hits of a session deleted during the read are omitted, with one read for all of them', async () => {
   const { log } = writeLog().user('one').user('two').user('three')
   const place = (id: string): number => log.findIndex((message) => message.id === id)
   const { search, ...index } = indexOf(log.map(({ id }) => ({ id, role: 'user' })))

@@ -43,7 +43,7 @@ test('plain HTTP requires an allowed host', () => {
     expect(() => readSettings({ TOOLTRAIL_ALLOWED_HOSTS: hosts }), hosts).toThrow('TOOLTRAIL_ALLOWED_HOSTS')
 })
 
-test('secrets are inserted where they are named, and an empty one is refused', () => {
+test('secrets are inserted where they are named, and a missing or empty one is refused', () => {
   const secret = (name: string): string | undefined => ({ A: 'one', B: '$&', EMPTY: '' })[name]
   expect(withSecrets('Bearer ${secret:A}-${secret:B}', secret)).toBe('Bearer one-$&')
   expect(withSecrets('${A} $secret:A', secret)).toBe('${A} $secret:A')
