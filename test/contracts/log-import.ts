@@ -110,7 +110,7 @@ export function logImportContract(engine: Engine): void {
       expect(messages).toHaveLength(2)
     })
 
-    test('is followed by an input that was queued before it, which does not wait', async () => {
+    test('is followed by the next input, which starts at once', async () => {
       const fixture = await openFixture(stores)
       const step = await stepAfter(fixture)
       await fixture.imports.append(await header(fixture), step)

@@ -170,7 +170,7 @@ export function outboxContract(engine: Engine): void {
       expect(await list({ tenant: fresh('tenant') })).toEqual([])
     })
 
-    test('a list of one owner has the deliveries of that owner’s sessions, in pages with opaque cursors', async () => {
+    test('a list of one owner has only that owner’s deliveries, and its cursors name no others', async () => {
       const tenant = fresh('tenant')
       const mine: string[] = []
       for (const owner of ['ann', 'bob', undefined, 'ann', 'bob']) {

@@ -140,7 +140,7 @@ describe('a position in a session', () => {
 })
 
 describe('access over MCP', () => {
-  test('requires a key with only the scope read', async () => {
+  test('requires a key, and no scope except read', async () => {
     await harness.key()
     const body = { jsonrpc: '2.0', id: 1, method: 'ping' }
     const headers = { accept: 'application/json, text/event-stream' }

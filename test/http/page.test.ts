@@ -92,7 +92,7 @@ describe('the page', () => {
     }
   })
 
-  test('is served from a separate folder when the program is bundled', async () => {
+  test('is read from the folder in the settings, as a bundled program needs', async () => {
     const other = await openHttpHarness({ settings: { pageFolder: '/nowhere' } })
     try {
       expect((await other.send('GET', '/')).status).toBe(500)

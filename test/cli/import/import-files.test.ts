@@ -191,7 +191,7 @@ describe('sessions of Claude Code', () => {
     server.close()
   })
 
-  test('are reported as not imported if no program responds', async () => {
+  test('cause an error if no program responds', async () => {
     write('x.jsonl', said('x'))
     await expect(run('claude-code', { url: 'http://127.0.0.1:9' })).rejects.toThrow(/nothing responds at/)
   })

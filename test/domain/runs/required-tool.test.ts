@@ -27,7 +27,7 @@ test('the required tool of every member must exist, too', () => {
   expect(missingTool(agents, 'lead', ['stock'])).toBeUndefined()
 })
 
-test('a leader may require the delegation tool, and a required tool of an MCP server may exist', () => {
+test('a leader may require the delegation tool, and a tool of an MCP server counts as present', () => {
   const agents = agentsOf({
     lead: { members: ['one'], ...needs('delegate_task_to_member') },
     one: {},

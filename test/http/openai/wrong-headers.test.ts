@@ -31,7 +31,7 @@ test.each<[string, object, Record<string, string>, string]>([
   expect(await sessionsOf(harness)).toEqual([])
 })
 
-test("two different session names are rejected with both headers' names", async () => {
+test('a session that is named twice is rejected with the names of both fields', async () => {
   harness = await openHttpHarness()
   const body = { ...response, conversation: 'a' }
   const { error } = await expectJson<Refusal>(harness, 400, 'POST', '/openai/v1/responses', body, {

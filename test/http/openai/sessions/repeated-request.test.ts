@@ -164,7 +164,7 @@ describe.each(Object.entries(WIRES))('%s:', (_name, wire) => {
       expect(await text([said('Do it')], { ...place, 'idempotency-key': 'order-2' })).toBe('Two.')
     })
 
-    test('creates another answer to an equal history, which a page can offer as an alternative', async () => {
+    test('creates another answer if an equal history is sent without a retry header', async () => {
       harness = await openHttpHarness({ script: [{ text: 'Hello.' }, { text: 'One.' }, { text: 'Two.' }] })
       await text([said('Hi')], place)
       const turn = [said('Hi'), answer('Hello.'), said('Do it')]

@@ -7,7 +7,7 @@ let harness: HttpHarness
 afterEach(() => harness.close())
 const get = async (path: string): Promise<Response> => harness.send('GET', path)
 
-test("an openai import keeps all bytes of arguments, and returns the provider's data of a call", async () => {
+test("an openai import keeps the bytes of files, and the provider's data of a call", async () => {
   harness = await openHttpHarness()
   await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's' })
   const pdf = Buffer.from(`%PDF-1.7 ${'ÿ~?>'.repeat(9)}`)

@@ -167,7 +167,7 @@ describe('import', () => {
     },
   )
 
-  test('rejects a call index that its message does not have', async () => {
+  test('rejects a call part whose call is not in its message', async () => {
     await open()
     const ghost = { role: 'assistant', parts: [{ type: 'tool_call', id: 'ghost' }] }
     const refused = await post<Problem>(422, 's', { format: 'native', messages: [ghost] })
