@@ -66,7 +66,7 @@ test('the focus ring of a title being changed is fully visible', async () => {
 describe('on a phone', () => {
   const focused = (page: Page): Promise<unknown> => page.evaluate('document.activeElement.tagName')
 
-  test('the keyboard is closed over hits and over a conversation', async () => {
+  test('the keyboard does not open by itself over hits or a conversation', async () => {
     const page = await opened.show('/search?q=crate', PHONE)
     await page.locator('.hit').first().waitFor()
     expect(await focused(page)).toBe('BODY')

@@ -17,7 +17,7 @@ export function runQueueContract(name: string, open: () => RunQueue | Promise<Ru
       await consumer.stop()
     })
 
-    test('a hint counts its deliveries', async () => {
+    test('a hint reaches the handler with its number of hops', async () => {
       const queue = await open()
       const seen: Hint[] = []
       const consumer = queue.consume(async (hint) => void seen.push(hint))

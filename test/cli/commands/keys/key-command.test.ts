@@ -89,7 +89,7 @@ describe('tooltrail keys', () => {
       await expect(run(`create --tenant a --scope write --agent ${wrong}`)).rejects.toThrow('--agent')
   })
 
-  test('an agent that is not declared is named in the error; declarations are read only with --agent', async () => {
+  test('an undeclared agent is named in a warning; declarations are read only with --agent', async () => {
     const { run } = harness(() => new Set(['default', 'helper']))
     const printed = await run('create --tenant a --scope write --agent helper --agent nope')
     expect(printed).toContain('No such agent yet: nope.')

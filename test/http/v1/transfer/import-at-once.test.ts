@@ -175,7 +175,7 @@ describe('an input or import between two steps of a turn', () => {
     },
   )
 
-  test('lets a source that sends only new messages continue in its run with the next round', async () => {
+  test('without one, a source that sends only new messages continues in its run', async () => {
     await open()
     await create('s')
     const source = { source: 'f', from: 0 }
