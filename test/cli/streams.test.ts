@@ -58,7 +58,7 @@ describe('tooltrail', () => {
     const [error, [code]] = await Promise.all([text(child.stderr ?? Readable.from([])), once(child, 'exit')])
     expect([code, error]).toEqual([
       0,
-      'keys is about the data folder of this machine, not about TOOLTRAIL_URL; name an environment with --env\n',
+      'keys is about the data folder of this machine, not about TOOLTRAIL_URL; name an environment with --env\nThere are no keys.\n',
     ])
   })
 })
