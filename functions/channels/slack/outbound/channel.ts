@@ -78,7 +78,7 @@ async function deliver(dependencies: ChannelDependencies, work: Work): Promise<O
   const workspace = await workspaces.find(target.team)
   if (workspace === undefined) throw new Error(`no workspace ${target.team} is configured`)
   await earlierReplies(dependencies, work)
-  const parts = { api, clock, workspace, target, work }
+  const parts = { api, clock, workspace, target, work, outbox: dependencies.outbox }
   const reply = openReply(parts)
   const finishing = { ...parts, reply, upload, logger }
   await reply.recover()

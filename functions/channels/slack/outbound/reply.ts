@@ -1,7 +1,9 @@
 import { sha256 } from '../../../domain/hash.ts'
 import type { Work } from '../../../delivery/channel.ts'
+import type { Delivery } from '../../../domain/delivery.ts'
 import type { JsonObject } from '../../../domain/json.ts'
 import type { Clock } from '../../../ports/clock.ts'
+import type { Outbox } from '../../../ports/outbox.ts'
 import { isUncertain, readState, stateJson } from './reply-state.ts'
 import type { PartState, ReplyState, Target } from './reply-state.ts'
 import { isRefusal, SlackBusy, SlackRefusal, SlackSilence } from '../api/slack-error.ts'
@@ -19,7 +21,8 @@ export interface ReplyDependencies {
   readonly clock: Clock
   readonly workspace: Workspace
   readonly target: Target
-  readonly work: Work
+  readonly work: Pick<Work, 'delivery' | 'run' | 'save' | 'signal'>
+  readonly outbox: Pick<Outbox, 'pending'>
 }
 
 /** A finished message of a reply, or a separate notice. */
@@ -44,7 +47,7 @@ export interface Reply {
 }
 
 /** Opens the reply with its last saved state. */
-export function openReply({ api, clock, workspace, target, work }: ReplyDependencies): Reply {
+export function openReply({ api, clock, workspace, target, work, outbox }: ReplyDependencies): Reply {
   const { token, team, bot } = workspace
   let state = readState(work.delivery.state)
 
@@ -80,6 +83,7 @@ export function openReply({ api, clock, workspace, target, work }: ReplyDependen
           state,
           work.run.id,
           all.filter(({ user }) => user === bot),
+          await streamsOfOthers(outbox, work.delivery),
         ),
       )
     },
@@ -131,24 +135,52 @@ export async function postOnce(reply: Reply, name: string, content: JsonObject):
   })
 }
 
+/** The streams of the thread's other replies. */
+interface OtherStreams {
+  readonly recorded: ReadonlySet<string>
+  /** Number of earlier replies that may have started a stream which they have not recorded. */
+  readonly unknown: number
+}
+
+/** Limit of a thread's pending deliveries that are read. */
+const MAX_OTHERS = 100
+
+/** Reads the other pending replies. A finished reply has named its streams. */
+async function streamsOfOthers(outbox: Pick<Outbox, 'pending'>, { id, kind, ...key }: Delivery): Promise<OtherStreams> {
+  const pending = await outbox.pending(key, MAX_OTHERS)
+  const others = pending.flatMap((one) =>
+    one.kind === kind && one.id !== id ? [{ id: one.id, parts: readState(one.state).parts }] : [],
+  )
+  const isUnknown = ({ ts, stream }: PartState): boolean => ts === undefined && stream === true
+  return {
+    recorded: new Set(others.flatMap(({ parts }) => parts.flatMap(({ ts = '' }) => ts))),
+    unknown: others.filter((one) => one.id < id && one.parts.some(isUnknown)).length,
+  }
+}
+
 /**
- * Updates the state with the bot's messages since the user's message. A stream that names no run and is not recorded
- * elsewhere belongs to this run, because the runs of a thread are serial.
+ * Updates the state with the bot's messages since the user's message. A stream that names no run belongs to this run if
+ * no reply has recorded it: the runs of a thread are serial. The reply of an earlier run, which was cancelled or paused,
+ * may still be pending; its streams come first.
  */
-function recovered(state: ReplyState, run: string, messages: readonly ThreadMessage[]): ReplyState {
+function recovered(
+  state: ReplyState,
+  run: string,
+  messages: readonly ThreadMessage[],
+  others: OtherStreams,
+): ReplyState {
   const recorded = new Set([...state.parts, ...Object.values(state.posts)].map(({ ts }) => ts))
+  const unnamed = messages.filter(
+    ({ ts, metadata, streaming_state: streaming }) =>
+      streaming !== undefined && metadata === undefined && !recorded.has(ts) && !others.recorded.has(ts),
+  )
   const ours = messages.filter(({ metadata }) => metadata?.event_payload['run_id'] === run)
   const parts = state.parts.flatMap((part, index): PartState[] => {
     if (part.ts !== undefined) return [part]
     const named = ours.find(
       ({ metadata }) => metadata?.event_payload['part'] === index + 1 && metadata.event_payload['notice'] === undefined,
     )
-    const found =
-      named ??
-      messages.find(
-        ({ ts, metadata, streaming_state: streaming }) =>
-          part.stream === true && streaming !== undefined && metadata === undefined && !recorded.has(ts),
-      )
+    const found = named ?? (part.stream === true ? unnamed[others.unknown] : undefined)
     return found === undefined ? [] : [{ ...part, ts: found.ts }]
   })
   const posts = Object.entries(state.posts).flatMap(([name, post]) => {
