@@ -25,16 +25,26 @@ export function lenientBody(body: string, inputs: ReadonlyMap<string, z.ZodType>
 /** An id that JSON writes again as it was sent. */
 const isExact = (id: unknown): boolean => typeof id !== 'number' || Number.isSafeInteger(id)
 
+/** The id of a request; null if it has none that can be sent back. */
+export function idOf(body: string): string | number | null {
+  const message = read(body)
+  const id = isObject(message) && 'id' in message ? message.id : null
+  return typeof id === 'string' || (typeof id === 'number' && isExact(id)) ? id : null
+}
+
 /** The call in a body; undefined for all else, which is left to the package. */
 function readCall(body: string): Call | undefined {
   if (!body.includes('tools/call')) return undefined
-  let message: unknown
+  const message = read(body)
+  return isCall(message) ? message : undefined
+}
+
+function read(body: string): unknown {
   try {
-    message = JSON.parse(body)
+    return JSON.parse(body)
   } catch {
     return undefined
   }
-  return isCall(message) ? message : undefined
 }
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null

@@ -1,5 +1,5 @@
 import type { CallToolResult, McpServer } from '@modelcontextprotocol/server'
-import type { z } from 'zod'
+import { z } from 'zod'
 import type { Caller } from '../access/caller.ts'
 import type { OpenRequests } from '../access/open-requests.ts'
 import type { AgentService } from '../agent/service/agent-service.ts'
@@ -54,6 +54,8 @@ export interface MemoryTool<Input extends z.ZodObject> {
   readonly title: string
   readonly description: string
   readonly input: Input
+  /** Schema of the `content` of its results. */
+  readonly output: z.ZodObject
   recall(
     dependencies: MemoryDependencies,
     caller: Caller,
@@ -81,6 +83,15 @@ export const pageOf = (data: readonly object[], next: string | undefined): Recor
   has_more: next !== undefined,
 })
 
+/** Schema of a page with entries of this type. Entries may have more fields: `/openapi.json` describes all. */
+export const pageSchema = (object: string, fields: Readonly<Record<string, z.ZodType>>) =>
+  z.looseObject({
+    object: z.literal('list'),
+    data: z.array(z.looseObject({ object: z.literal(object), ...fields })),
+    next: z.string().nullable().describe('Goes into `after`; null on the last page.'),
+    has_more: z.boolean(),
+  })
+
 /** Returns the last line of a page's text, if there are more pages. */
 export const continueWith = (next: string | undefined): string[] =>
   next === undefined ? [] : [`There is more: go on with after=${JSON.stringify(next)}.`]
@@ -97,6 +108,7 @@ export function addTool<Input extends z.ZodObject>(
   const annotations = { title: tool.title, readOnlyHint: true, idempotentHint: true, openWorldHint: false }
   const { name, title, description } = tool
   const inputSchema: z.ZodObject = tool.input
+  const outputSchema = tool.output
   const recall = async (input: z.output<Input>, signal: AbortSignal): Promise<CallToolResult> => {
     try {
       const call = await calls.open(caller)
@@ -111,7 +123,7 @@ export function addTool<Input extends z.ZodObject>(
       return { isError: true, content: [{ type: 'text', text: `error: ${reasonOf(error)}` }] }
     }
   }
-  server.registerTool(name, { title, description, inputSchema, annotations }, (input, context) =>
+  server.registerTool(name, { title, description, inputSchema, outputSchema, annotations }, (input, context) =>
     recall(input as z.output<Input>, context.mcpReq.signal),
   )
 }

@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import { readableOutput } from '../agent/readable-output.ts'
 import { definedFields } from '../domain/defined-fields.ts'
 import { READ_OUTPUT_DESCRIPTION, readOutputInput, readPart } from '../tools/read-output.ts'
@@ -10,6 +11,15 @@ export const readOutputTool: MemoryTool<typeof readOutputInput> = {
   title: 'Read a tool result',
   description: READ_OUTPUT_DESCRIPTION,
   input: readOutputInput,
+  output: z.looseObject({
+    pointer: z.string(),
+    session_id: z.string().optional(),
+    message_id: z.string().optional(),
+    tool_name: z.string().optional(),
+    lines: z.int().nullable().describe('Lines of the whole output.'),
+    bytes: z.int().nullable().describe('Bytes of the whole output.'),
+    text: z.string(),
+  }),
   async recall(dependencies, caller, input, signal) {
     const scope = { tenant: caller.tenant, ...definedFields({ owner: caller.owner }) }
     const places = { tenant: caller.tenant, scope: () => Promise.resolve(scope) }

@@ -5,7 +5,7 @@ import { filtersOf } from '../domain/history.ts'
 import { SESSION_PATTERN } from '../domain/ids.ts'
 import { dateOrTime, sessionFields, sessionFilter } from '../tools/search-history.ts'
 import { renderHits } from './hits-text.ts'
-import { continueWith, MAX_CURSOR_CHARS, pageOf } from './memory-tool.ts'
+import { continueWith, MAX_CURSOR_CHARS, pageOf, pageSchema } from './memory-tool.ts'
 import type { MemoryTool } from './memory-tool.ts'
 
 const input = z.strictObject({
@@ -37,6 +37,17 @@ export const searchHistoryTool: MemoryTool<typeof input> = {
     'Searches everything that was said and done in earlier sessions: messages, tool calls and tool results. Each hit comes ' +
     'with the entries just before and after it. Pass its pointer (output:…) to read_output, or its session to read_session.',
   input,
+  output: pageSchema('search_hit', {
+    session_id: z.string(),
+    session_title: z.string().nullish(),
+    message_id: z.string(),
+    run_id: z.string(),
+    role: z.string(),
+    pointer: z.string().optional().describe('Of a tool result, for read_output.'),
+    created_at: z.string(),
+    score: z.number(),
+    snippet: z.string(),
+  }).extend({ incomplete: z.literal(true).optional() }),
   async recall({ service, shapes }, caller, { query, limit, after, folder, sort, group, ...filters }) {
     const { entries, next, incomplete } = await service.search({
       scope: { tenant: caller.tenant, ...definedFields({ owner: caller.owner }) },

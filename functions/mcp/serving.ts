@@ -1,6 +1,6 @@
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server'
 import type { z } from 'zod'
-import { lenientBody } from './lenient-request.ts'
+import { idOf, lenientBody } from './lenient-request.ts'
 import { createPieceJoiner } from '../log/json/well-formed.ts'
 import type { MemoryDependencies, Visit } from './memory-tool.ts'
 import { addTool } from './memory-tool.ts'
@@ -42,13 +42,14 @@ export function createMcpServing(dependencies: McpDependencies): (request: Reque
       addTool(server, dependencies, visit, readSessionTool)
       return server
     },
-    // The list of tools never changes, so a subscription would keep a stream open without any use.
+    // Subscriptions are refused before the handler.
     { maxSubscriptions: 0 },
   )
   return async (request, visit) => {
     const { key, scopes } = visit.caller
     const body = await request.clone().text()
     if (/^\s*\[/u.test(body)) return refuseBatch()
+    if (request.headers.get('mcp-method') === LISTEN) return refuseListening(body)
     // The key itself is not passed on, because no tool needs it.
     const authInfo = { token: '', clientId: key?.id ?? 'open', scopes: [...scopes], extra: { ...visit } }
     return wellFormedResponse(await handler.fetch(withBody(request, body, lenientBody(body, INPUTS)), { authInfo }))
@@ -76,6 +77,18 @@ function wellFormedResponse({ body, status, statusText, headers }: Response): Re
     .pipeThrough(new TextEncoderStream())
   return new Response(mended ?? null, { status, statusText, headers })
 }
+
+const LISTEN = 'subscriptions/listen'
+
+/**
+ * Rejects a subscription as a method that this server does not have. The list of tools never changes, so a subscription
+ * would keep a stream open without any use.
+ */
+const refuseListening = (body: string): Response =>
+  Response.json(
+    { jsonrpc: '2.0', id: idOf(body), error: { code: -32601, message: `Method not found: ${LISTEN}` } },
+    { status: 404 },
+  )
 
 /** Rejects a batch. A request counts once for the rate limit of its key, so it must not contain many calls. */
 const refuseBatch = (): Response =>

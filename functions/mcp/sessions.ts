@@ -13,7 +13,7 @@ import { readAround } from '../agent/events/log-window.ts'
 import type { LogWindow } from '../agent/events/log-window.ts'
 import { fitting } from '../log/page-bytes.ts'
 import type { LogReader } from '../ports/log-reader.ts'
-import { continueWith, MAX_CURSOR_CHARS, NothingToRead, PAGE_BYTES, pageOf } from './memory-tool.ts'
+import { continueWith, MAX_CURSOR_CHARS, NothingToRead, PAGE_BYTES, pageOf, pageSchema } from './memory-tool.ts'
 import type { MemoryTool } from './memory-tool.ts'
 
 /** Maximum characters of a message in the text of a page. Programs get the whole message. */
@@ -54,6 +54,14 @@ export const listSessionsTool: MemoryTool<typeof listInput> = {
     'Lists sessions with their titles, the one with the newest message first. Pass an id to read_session. A page may be short, or ' +
     'empty, although more sessions follow: go on while it has a `next`.',
   input: listInput,
+  output: pageSchema('session', {
+    id: z.string(),
+    agent: z.string(),
+    title: z.string().nullable(),
+    created_at: z.string(),
+    last_message_at: z.string().nullable(),
+    message_count: z.int(),
+  }),
   async recall({ sessions, reader, shapes }, caller, { limit, folder, source, branch, since, until, ...asked }) {
     const filter = {
       ...definedFields(asked),
@@ -110,6 +118,15 @@ export const readSessionTool: MemoryTool<typeof readInput> = {
     'Reads a session from its beginning, or around a message such as a hit of search_history, page by page: what was said, ' +
     'the tool calls and their results. Pass a pointer (output:…) to read_output to read a whole tool result.',
   input: readInput,
+  output: pageSchema('message', {
+    id: z.string(),
+    session_id: z.string(),
+    run_id: z.string(),
+    agent: z.string(),
+    role: z.string(),
+    created_at: z.string(),
+    parts: z.array(z.looseObject({ type: z.string() })),
+  }).extend({ previous: z.string().nullable().describe('Goes into `before`; null on the first page.') }),
   async recall(dependencies, caller, { session: id, limit, ...place }) {
     const { reader, shapes } = dependencies
     const session = await findSession(dependencies, caller, id)

@@ -64,6 +64,10 @@ describe.each(['legacy', 'auto'] as const)('the memory over MCP, %s revision', (
     const { tools } = await client.listTools()
     expect(tools.map(({ name }) => name)).toEqual(['search_history', 'read_output', 'list_sessions', 'read_session'])
     for (const tool of tools) expect(tool.annotations?.readOnlyHint, tool.name).toBe(true)
+    // The client checks each result against these schemas.
+    const page = { outputSchema: { required: expect.arrayContaining(['object', 'data', 'next', 'has_more']) } }
+    const output = { outputSchema: { required: ['pointer', 'lines', 'bytes', 'text'] } }
+    expect(tools).toMatchObject([page, output, page, page])
     expect(client.getInstructions()).toContain('search_history')
   })
 
@@ -218,7 +222,7 @@ describe('bad requests', () => {
     expect(response.status).toBe(status)
   })
 
-  test('a subscription does not keep its stream open', async () => {
+  test('a subscription is refused as a method that does not exist', async () => {
     const meta = {
       'io.modelcontextprotocol/protocolVersion': '2026-07-28',
       'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
@@ -236,7 +240,8 @@ describe('bad requests', () => {
       'mcp-method': 'subscriptions/listen',
     }
     const response = await harness.send('POST', '/mcp', body, headers)
-    expect(await response.json()).toMatchObject({ error: { message: expect.stringContaining('limit') } })
+    const answer = [response.status, await response.json()]
+    expect(answer).toMatchObject([404, { jsonrpc: '2.0', id: 1, error: { code: -32601 } }])
   })
 
   test('an error of the store is reported without its text', async () => {
