@@ -12,10 +12,13 @@ import { measure, requested, withCut } from './context.ts'
 import type { Asked, SizedRequest } from './context.ts'
 import { beginTrial } from './size-trial.ts'
 
+/** Tokens that every model is assumed to take. */
+const MIN_TAKEN_TOKENS = 4_000
+
 /**
  * Whether the length may be the reason of a refusal. `certain`: the provider says so. `possible`: the provider says only that the
  * request is too large, or it gives another reason for a large request. A request is large if it fills more than half of the assumed
- * context, or if the model has taken no larger one.
+ * context, or if the model has taken no larger one and it is not short.
  */
 export function sizeReason(
   error: ModelError,
@@ -29,12 +32,12 @@ export function sizeReason(
   return isLarge ? 'possible' : undefined
 }
 
-/** Tokens of the largest request of the thread that its model has taken, as the provider counted them. */
+/** Tokens of the largest request of the thread that its model has taken, as the provider counted them, or is assumed to take. */
 function takenTokens({ messages, agent }: Thread): number {
   const taken = messages.flatMap((one) =>
     one.role === 'assistant' && isMadeBy(one, agent.model) ? [one.usage?.inputTokens ?? 0] : [],
   )
-  return Math.max(0, ...taken)
+  return Math.max(MIN_TAKEN_TOKENS, ...taken)
 }
 
 interface Refused {

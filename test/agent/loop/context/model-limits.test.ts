@@ -82,23 +82,27 @@ describe('a model with a smaller limit than its agent’s setting · sqlite', ()
   })
 
   it.each([
-    ['half-of-the-context', 3_000],
-    ['larger-than-any-taken', 200_000],
-  ])('field/too-long/%s: an odd refusal of a large request is met with a smaller one', async (_, contextTokens) => {
-    const script = Array.from({ length: 40 }, () => holding(1_600, () => odd(400)))
-    harness = await openHarness({ script, policies: { ...policies, contextTokens } })
-    await converse(15)
-    expect(await lastRun()).toMatchObject({ status: 'completed' })
-    expect(warnings()).toContain('context_reduced')
-    const refused = harness.requests.findIndex((request) => countOf(request) > 1_600)
-    expect(
-      countOf(harness.requests[refused + 1] ?? { messages: [], tools: [], toolChoice: 'auto', options: {} }),
-    ).toBeLessThanOrEqual(
-      (countOf(harness.requests[refused] ?? { messages: [], tools: [], toolChoice: 'auto', options: {} }) * 2) / 3 + 1,
-    )
-    // Nothing is learned from a reason that was not understood.
-    expect((await harness.ports.reader.context(harness.key)).limits).toBeUndefined()
-  })
+    ['half-of-the-context', 3_000, 1_600, 20],
+    ['larger-than-any-taken', 200_000, 4_800, 60],
+  ])(
+    'field/too-long/%s: an odd refusal of a large request is met with a smaller one',
+    async (_, contextTokens, most, words) => {
+      const script = Array.from({ length: 40 }, () => holding(most, () => odd(400)))
+      harness = await openHarness({ script, policies: { ...policies, contextTokens } })
+      await converse(15, words)
+      expect(await lastRun()).toMatchObject({ status: 'completed' })
+      expect(warnings()).toContain('context_reduced')
+      const refused = harness.requests.findIndex((request) => countOf(request) > most)
+      expect(
+        countOf(harness.requests[refused + 1] ?? { messages: [], tools: [], toolChoice: 'auto', options: {} }),
+      ).toBeLessThanOrEqual(
+        (countOf(harness.requests[refused] ?? { messages: [], tools: [], toolChoice: 'auto', options: {} }) * 2) / 3 +
+          1,
+      )
+      // Nothing is learned from a reason that was not understood.
+      expect((await harness.ports.reader.context(harness.key)).limits).toBeUndefined()
+    },
+  )
 
   it('field/too-long/another-reason: a cut that does not help is taken back, and the first reason holds', async () => {
     const turns = Array.from({ length: 5 }, () => counting(WORDS, 1))
@@ -107,9 +111,9 @@ describe('a model with a smaller limit than its agent’s setting · sqlite', ()
       throw odd(422)
     }
     harness = await openHarness({ script: [...turns, refuse, refuse, ...turns], policies })
-    await converse(5)
+    await converse(5, 30)
     const before = await harness.ports.reader.context(harness.key)
-    await converse(1)
+    await converse(1, 30)
     expect(await lastRun()).toMatchObject({ status: 'failed', error: { code: 'invalid_request' } })
     expect(harness.requests).toHaveLength(7)
     const { repairs, ...after } = await harness.ports.reader.context(harness.key)

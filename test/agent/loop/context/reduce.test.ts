@@ -3,12 +3,14 @@ import type { Asked } from '../../../../functions/agent/loop/context/context.ts'
 import { sizeReason } from '../../../../functions/agent/loop/context/reduce.ts'
 import { ModelError } from '../../../../functions/ports/model.ts'
 
-/** The reason for a small refused request in a thread whose last completion this model made. */
+/** The reason for a refused request in a thread whose last completion this model made. */
 function reasonAfter(model: string): 'certain' | 'possible' | undefined {
-  const agent = { model: 'script/ed', policies: { contextTokens: 3_000 } }
-  const messages = [{ role: 'assistant', model, usage: { inputTokens: 900 } }]
+  const agent = { model: 'script/ed', policies: { contextTokens: 30_000 } }
+  const messages = [{ role: 'assistant', model, usage: { inputTokens: 9_000 } }]
   const asked = { thread: { agent, model: { name: 'script/ed' }, messages } } as unknown as Asked
-  return sizeReason(new ModelError('invalid_request', 'no', { retryable: false, status: 400 }), asked, { tokens: 100 })
+  return sizeReason(new ModelError('invalid_request', 'no', { retryable: false, status: 400 }), asked, {
+    tokens: 5_000,
+  })
 }
 
 test('a request that another model with a longer name has accepted may be too large', () => {

@@ -103,6 +103,7 @@ describe('a refused request', () => {
 
 describe('a large refused request', () => {
   const call = { name: 'look-up', arguments: 'not json' }
+  const policies = { consolidation: false, contextTokens: 800 } as const
   const turns: Turn[] = [{ text: 'long '.repeat(400) }, { calls: [call] }, { text: 'found' }]
 
   it('is sent with less content first, then completely in another form', async () => {
@@ -150,6 +151,16 @@ describe('a large refused request', () => {
       expect((await harness.ports.reader.context(harness.key)).cut).toEqual(before.cut)
     },
   )
+})
+
+test('a short request to a model that has accepted none keeps its first messages in another form', async () => {
+  const call = { name: 'look-up' }
+  const script = [{ calls: [call] }, { text: 'found' }, { calls: [call] }, refusing, { text: 'done' }]
+  harness = await openHarness({ script, tools, policies })
+  for (const text of ['one', 'two']) await harness.settled(await harness.submit(text))
+  const [refused, repaired] = harness.requests.slice(-2)
+  expect([refused?.narrowNames, repaired?.narrowNames]).toEqual([undefined, true])
+  expect(repaired?.messages[0]).toEqual(refused?.messages[0])
 })
 
 test('a run sends four repaired requests at most, even if a fifth form differs', async () => {
