@@ -105,8 +105,8 @@ export const DELIVERY_GUARDS: readonly Guard[] = [
     edits: [
       {
         file: DRIVER,
-        from: "if (!(begins === 'start' ? isStart : begins === 'end' && isTerminal(event))) return",
-        to: 'if (begins !== undefined) return',
+        from: "return (begins === 'start' ? isStart : begins === 'end' && isTerminal(event)) ? event.run : undefined",
+        to: 'return begins === undefined ? event.run : undefined',
       },
     ],
     backedBy: 'delivery, accept: a delivery is due',
