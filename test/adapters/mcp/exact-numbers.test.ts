@@ -35,7 +35,7 @@ async function start(form: 'json' | 'event') {
     }
     const body = `{"jsonrpc":"2.0","id":${id},"result":${results[method]}}`
     response.writeHead(200, { 'content-type': form === 'json' ? 'application/json' : 'text/event-stream' })
-    // An event may have its data in more than one line.
+    // The data of an event may have more than one line.
     response.end(
       form === 'json'
         ? body
@@ -66,7 +66,7 @@ test.each(['json', 'event'] as const)(
     expect(server.calls).toEqual([expect.stringContaining(`"arguments":${compact(ARGUMENTS)}`)])
     const [first, second] = harness.requests
     expect(JSON.stringify(first?.tools[0]?.parameters)).toBe(SCHEMA)
-    // The second request has the tools as they were stored.
+    // The tools of the second request come from the store.
     expect(JSON.stringify(second?.tools[0]?.parameters)).toBe(SCHEMA)
     expect(second?.messages.at(-1)?.parts).toMatchObject([{ type: 'text', text: compact(CONTENT) }])
     const stored = (await harness.log()).find(({ role }) => role === 'tool')

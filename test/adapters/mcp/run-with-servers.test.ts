@@ -55,7 +55,7 @@ async function server(names: readonly string[], calls: string[] = []): Promise<R
   return { ...running, names: now }
 }
 
-/** The loop with these servers. Each process that it opens connects on its own. */
+/** The loop with these servers. Each process opens its own connections. */
 async function loop(mcp: NonNullable<Agent['mcp']>, script: readonly Turn[], tools: readonly Tool[] = []) {
   const hosts = mcp.map(({ url }) => new URL(url).host)
   const registry = (list: ToolRegistry, outputs: OutputStore) =>

@@ -16,7 +16,7 @@ afterEach(async () => {
 
 const system = createSystemClock()
 
-/** A connection to a server that answers calls with `respond`, and what that server has seen. */
+/** A connection to a server that answers calls with `respond`, and the numbers of requests that the server has received. */
 async function connect(respond: Respond, { clock = system, stream }: Options = {}) {
   const seen = { answers: 0, open: 0, mostOpen: 0, lists: 0, mostLists: 0, streams: 0 }
   const note = (kind: 'open' | 'lists', most: 'mostOpen' | 'mostLists', response: ServerResponse): void => {
@@ -66,7 +66,7 @@ test.each(['ping', 'sampling/createMessage', 'elicitation/create', 'roots/list',
     })
     await expect(call(connection)).rejects.toThrow('sent more than 100 requests in one response')
     await until(() => seen.answers === 100)
-    // The call itself is open, too.
+    // Four answers, and the call itself.
     expect(seen.mostOpen).toBeLessThanOrEqual(5)
   },
 )
@@ -113,7 +113,7 @@ test('a server that forgets its sessions has at most one open notification strea
   await until(() => seen.streams <= 1)
 })
 
-/** A clock whose waits the test ends. */
+/** A clock whose sleeps end when the test ends them. */
 function handedClock() {
   const waits: number[] = []
   const ends: (() => void)[] = []
@@ -165,7 +165,7 @@ test('the stream of an abandoned call is not opened again', async () => {
   await expect(calling).rejects.toThrow()
   end()
   await call(connection, 'default', AbortSignal.timeout(50)).catch(() => undefined)
-  // The stream of changes alone.
+  // Only the stream of changes is open.
   expect(streams).toBe(1)
 })
 

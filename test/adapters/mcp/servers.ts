@@ -17,7 +17,7 @@ export interface RunningServer {
   close(): Promise<void>
 }
 
-/** Serves on a free port of this machine. */
+/** Starts a server on a free port of this machine. */
 export async function listen(listener: RequestListener): Promise<RunningServer> {
   const server = createServer(listener).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -34,7 +34,7 @@ export async function listen(listener: RequestListener): Promise<RunningServer> 
   }
 }
 
-/** A server made with the official package; `register` adds its tools, for each request anew. */
+/** Starts a server made with the official package. It calls `register` for each request to add its tools. */
 export async function startMcpServer(
   register: (server: McpServer) => void,
   seen: (headers: Headers, body: string) => void = () => undefined,
@@ -61,8 +61,9 @@ interface Message {
 export type Respond = (message: Message, response: ServerResponse, request: IncomingMessage, text?: string) => unknown
 
 /**
- * A server of the revision 2025-11-25 that answers whatever `respond` makes of a message, and introduces itself properly. `stream`
- * answers requests for a stream; left out: there is none. `introduction`: fields of the introduction that differ.
+ * Starts a server of the revision 2025-11-25. It handles the initialization itself and passes all other messages to `respond`.
+ * `stream` answers requests for a stream; without it, the server has no stream. `introduction` overrides fields of the response
+ * to `initialize`.
  */
 export function startRawServer(
   respond: Respond,
@@ -97,7 +98,7 @@ export function startRawServer(
   })
 }
 
-/** The result of a request, as JSON. */
+/** Sends the result of a request as JSON. */
 export function reply(response: ServerResponse, { id }: Message, result: object): void {
   response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, result }))
 }
@@ -112,7 +113,7 @@ export const serverAt = (url: string, more: Partial<McpServerSettings> = {}): Mc
   ...more,
 })
 
-/** Connections as the program makes them, to servers on this machine. */
+/** Creates connections like the program, to servers on this machine. */
 export function connector(...hosts: string[]): (server: McpServerSettings) => McpConnection {
   return connectorWith({ allowedHosts: hosts })
 }

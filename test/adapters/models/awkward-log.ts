@@ -23,7 +23,7 @@ const signed = (signature: string) =>
     openai: { itemId: `rs_${signature}`, reasoningEncryptedContent: signature },
   }) as const
 
-/** A log with everything that providers stumble over, in two runs. */
+/** A log in two runs with all contents that have caused errors of providers. */
 export function awkwardLog(): Message[] {
   const writer = writeLog()
     .user('look', image, { type: 'note', text: NOTE })
@@ -47,7 +47,7 @@ export function awkwardLog(): Message[] {
   return writer.log
 }
 
-/** The request for the log as it was after `count` messages. */
+/** Builds the next request for this log. */
 export function requestFor(log: readonly Message[], toolChoice: ModelRequest['toolChoice'] = 'auto'): ModelRequest {
   const messages = replay(log, { currentRun: log.at(-1)?.runId ?? '', replay: 'full' })
   return {

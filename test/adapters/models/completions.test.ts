@@ -27,7 +27,7 @@ const COMPLETION: ScriptedCompletion = {
   ],
 }
 
-/** The model behind a server that replies as given. */
+/** Opens a model whose server sends this reply, and passes it to `use`. */
 async function withReply<Result>(
   provider: Provider,
   reply: Reply,
@@ -148,7 +148,7 @@ describe.each(PROVIDERS)('a stream of $name', (provider) => {
         if (outcome instanceof Error) {
           expect(outcome).toBeInstanceOf(ModelError)
           expect(outcome).toMatchObject({ code: 'network', retryable: true })
-          // A clean end after the frame that finishes the completion loses nothing.
+          // If the connection closes after the last frame of the completion, nothing is lost.
           if (end === 'close') expect(count).toBeLessThan(frames.length - provider.tail)
         } else {
           const { parts, toolCalls } = completionOf(outcome as ModelEvent[])
@@ -233,7 +233,7 @@ it('missing AWS credentials are an authentication error and are not retried', as
   })
 })
 
-/** How each provider reports, within a stream that began well, that it is overloaded, and that the input is too long. */
+/** Errors that each provider may send within a started stream: it is overloaded, or the input is too long. */
 const REPORTS: {
   readonly [provider: string]: { readonly busy: string | Uint8Array; readonly long: string | Uint8Array }
 } = {

@@ -1,6 +1,6 @@
 /* Evidence, replay: Only completions with a known good end are stored, and retries wait long enough. */
 /*
- * A completion that its provider does not mark as whole is not stored as a whole one. Gateways end a broken stream with
+ * A completion is stored as complete only if its provider marks it as complete. Gateways end a broken stream with
  * `finish_reason: "error"`, vLLM and SGLang end an aborted one with `"abort"`, Bedrock ends broken calls with `malformed_tool_use`.
  */
 import { expect, test } from 'vitest'

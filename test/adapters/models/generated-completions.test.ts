@@ -49,7 +49,7 @@ interface Flat {
   readonly text: string
 }
 
-/** Merges neighbours of one kind: some streams do not mark where one ends and the next begins. */
+/** Merges adjacent parts of one kind, because some streams do not mark the boundary between them. */
 function merge(parts: readonly Flat[]): Flat[] {
   const merged: Flat[] = []
   for (const one of parts) {

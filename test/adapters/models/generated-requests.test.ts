@@ -130,7 +130,7 @@ it.each([
   expect(new Set(all).size).toBe(5)
   expect([all[0], all[4]]).toEqual(['call_0', 'call_0_2'])
   expect(await idsOf('call_0', 'call.0', 'call_0')).toEqual(all.slice(0, 3))
-  // The id of the second call does not depend on the first one, nor that of the third on the second.
+  // The id of a call does not depend on the call before it.
   expect((await idsOf('other', 'call.0'))[1]).toBe(all[1])
   expect((await idsOf('call_0', 'other', 'call_0'))[2]).toBe(all[2])
 })
@@ -186,7 +186,7 @@ describe.each(PROVIDERS)('for any session with $name', (sentTo) => {
   })
 })
 
-/** Contents of a body, in order. The packages put neighbours of one role into one message. */
+/** Contents of a body, in order. The packages merge adjacent messages of one role. */
 function blocksOf(body: string): string[] {
   const { messages, input } = JSON.parse(body) as { messages?: readonly Sent[]; input?: readonly Sent[] }
   return (messages ?? input ?? []).flatMap((one) =>
@@ -206,7 +206,7 @@ interface Item {
   readonly call_id?: string
   readonly arguments?: string
 }
-/** A block of either API. */
+/** A content block, with the fields of both APIs. */
 interface Block {
   readonly type?: string
   readonly id?: string

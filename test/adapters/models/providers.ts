@@ -8,15 +8,15 @@ import { responsesFrames } from '../../model-server/responses-frames.ts'
 import type { RecordingServer } from '../../model-server/recording-server.ts'
 import type { ScriptedCompletion } from '../../model-server/scripted-completion.ts'
 
-/** A provider's real package and the real format of its streams, for tests on the wire. */
+/** A provider's real package and the real format of its streams, for tests of its HTTP traffic. */
 export interface Provider {
   readonly name: string
   readonly model: string
   readonly contentType: string
-  /** `model`: as the provider names it; Bedrock names none. */
+  /** `model`: the provider's name of the model. Bedrock's frames have none. */
   frames(completion: ScriptedCompletion, model?: string): readonly (string | Uint8Array)[]
   settings(url: string): ModelSettings
-  /** From this frame on, counted from the end, a completion is whole: a cut there loses only numbers. */
+  /** Number of frames at the end that have only usage numbers: without them, the completion is complete. */
   readonly tail: number
 }
 
@@ -61,7 +61,7 @@ export const PROVIDERS: readonly Provider[] = [
   },
 ]
 
-/** The formats in which the providers are spoken to, by the provider's name. */
+/** Wire format of each provider, by the provider's name. */
 export const WIRES: { readonly [provider: string]: string } = {
   'openai-compatible': 'chat',
   openai: 'responses',

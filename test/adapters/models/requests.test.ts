@@ -12,7 +12,7 @@ import { openModel, PROVIDERS } from './providers.ts'
 const LOG = awkwardLog()
 const DONE = { parts: [{ type: 'text', text: 'done' }] } as const
 
-/** Sends requests through the provider's real package; returns what came over the wire. */
+/** Sends requests through the provider's real package. Returns the recorded HTTP requests. */
 async function sent(provider: Provider, requests: readonly ModelRequest[]): Promise<readonly RecordedRequest[]> {
   const headers = { 'content-type': provider.contentType }
   const server = await startRecordingServer(() => ({ headers, frames: provider.frames(DONE) }))
@@ -35,12 +35,12 @@ async function bodyFor(provider: Provider, request: ModelRequest): Promise<{ tex
   return { text, body: JSON.parse(text) as Body }
 }
 
-/** Where each provider's body has its messages. */
+/** Reads the messages of a provider's body. */
 const messagesOf = (body: Body): unknown[] => (body['messages'] ?? body['input']) as unknown[]
 
 const toolChoiceOf = (body: Body): unknown => body['tool_choice'] ?? (body['toolConfig'] as Body)['toolChoice']
 
-/** A model of the provider that takes a temperature: the newest ones do not, and their packages leave it out. */
+/** A model of the provider that accepts a temperature. For the newest models, the packages omit it. */
 function plainModel({ name, model }: Provider): string {
   const plain: { readonly [provider: string]: string } = {
     openai: 'openai/gpt-4.1',
@@ -56,7 +56,7 @@ const named = (name: string): Provider => {
   return provider
 }
 
-/** The points of the log from which requests are made. */
+/** Prefixes of the log after which the loop sends a request. */
 const points = (log: readonly Message[]): Message[][] =>
   log.flatMap((message, index) => {
     const settled = message.role === 'user' || (message.role === 'tool' && log[index + 1]?.role !== 'tool')

@@ -11,7 +11,7 @@ const REQUEST = {
   options: {},
 } as const
 
-/** The failure with which a provider's real package reports this response, without a network. */
+/** The error of a provider's real package for this response, without a network. */
 async function refusal(provider: Provider, status: number, body: string): Promise<ModelError> {
   const headers = { 'content-type': 'application/json' }
   const models = createModels({
@@ -28,7 +28,7 @@ async function refusal(provider: Provider, status: number, body: string): Promis
 const bodyOf = (message: string, more: object = {}): string =>
   JSON.stringify({ type: 'error', message, error: { type: 'invalid_request_error', message, ...more } })
 
-/** Sentences of the servers' public error messages, and the numbers that they name. */
+/** Public error messages of servers, and the numbers that they contain. */
 const SENTENCES = [
   [
     'openai',
@@ -122,7 +122,7 @@ const SENTENCES = [
   ],
 ] as const
 
-/** Codes of the same servers beside sentences that say nothing. */
+/** Error codes of the same servers, with messages that say nothing about the length. */
 const CODES = [
   [
     'llama.cpp-code',

@@ -13,11 +13,11 @@ const chunk = (choice: object, more: object = {}): string =>
 const DONE = 'data: [DONE]\n\n'
 
 interface Variants {
-  /** Frames of a format that does not exist, and nothing else. */
+  /** Only frames of a format that does not exist. */
   readonly otherEvents: Frames
   /** Unknown content within a frame that begins as usual. */
   readonly otherContent: Frames
-  /** A finish reason, and nothing else. */
+  /** Only a finish reason. */
   readonly onlyFinish: Frames
 }
 

@@ -42,7 +42,7 @@ const credentials = async () => ({ accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 
 const hex = (text: string): string => createHash('sha256').update(text).digest('hex')
 const hmac = (key: string | Buffer, text: string): Buffer => createHmac('sha256', key).update(text).digest()
 
-/** The signature as AWS computes it from the request that arrived (Signature Version 4). */
+/** Computes the signature of a received request like AWS (Signature Version 4). */
 function signatureOf({ method, path, headers, body }: Seen, region: string, service: string): string {
   const names = /SignedHeaders=([^,]+)/.exec(headers.authorization ?? '')?.[1] ?? ''
   const canonicalHeaders = names.split(';').map((name) => `${name}:${String(headers[name])}\n`)
@@ -69,7 +69,7 @@ test.each(['aoss', 'es'] as const)('requests to %s carry a signature that covers
     // OpenSearch Serverless refuses requests without it.
     expect(headers['x-amz-content-sha256']).toBe(hex(body))
     expect(headers['x-amz-security-token']).toBe('a-token')
-    // OpenSearch Serverless takes a signature for invalid that covers the length.
+    // OpenSearch Serverless rejects a signature that covers the length.
     expect(headers.authorization).not.toContain('content-length')
     if (body !== '') expect(headers['content-length']).toBe(String(Buffer.byteLength(body)))
   }
@@ -88,7 +88,7 @@ test('a reused connection that was closed meanwhile is replaced, and the request
   let requests = 0
   const listener = createServer((request, response) => {
     requests++
-    // The second request comes over the connection of the first.
+    // The second request reuses the connection of the first.
     if (requests === 2) return void request.socket.resetAndDestroy()
     paths.push(request.url ?? '')
     response.writeHead(200, { 'content-type': 'application/json' }).end('{}')

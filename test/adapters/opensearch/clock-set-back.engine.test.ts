@@ -1,5 +1,5 @@
 /* Evidence, search: No write creates an index of OpenSearch, also after a clock was set back. */
-/* A search finds what is written after a rebuild, also by a writer whose clock was set back meanwhile. */
+/* A search finds documents that are written after a rebuild, even if the writer's clock was set back during it. */
 import { Client } from '@opensearch-project/opensearch'
 import { expect, test } from 'vitest'
 import { createOpenSearchHistoryBuilder } from '../../../functions/adapters/opensearch/history-builder.ts'

@@ -6,14 +6,14 @@ import type { HistoryDocument } from '../../../functions/domain/history.ts'
 import type { HistoryIndex } from '../../../functions/ports/history-index.ts'
 import type { HistoryChange, HistoryWriter, DeadLetter } from '../../../functions/ports/history-writer.ts'
 
-/** An alias of its own on a real engine, with what was poisoned on it. */
+/** A new alias on a real engine, with its dead letters. */
 export interface OpenSearchHarness {
   readonly client: Client
   readonly alias: string
   readonly index: HistoryIndex
   readonly writer: HistoryWriter
   readonly deadLettered: DeadLetter[]
-  /** Makes what was written before findable: the engine does so by itself within a second. */
+  /** Makes earlier writes searchable at once. The engine itself does so within a second. */
   refresh(): Promise<void>
   close(): Promise<void>
 }
@@ -42,7 +42,7 @@ export function openSearchHarness(
   }
 }
 
-/** Documents as one change a message, at this revision. */
+/** Groups documents into one change per message, at this revision. */
 export const changesOf = (documents: readonly HistoryDocument[], revision = 1): HistoryChange[] =>
   Array.from(
     Map.groupBy(documents, ({ tenant, session, messageId }) => JSON.stringify([tenant, session, messageId])).values(),

@@ -10,7 +10,7 @@ import { nextIds } from '../../../functions/domain/ids.ts'
 import { withEngines } from '../../engines/with-engines.ts'
 import { changesOf, openSearchHarness, type OpenSearchHarness } from './harness.ts'
 
-/** How much faster than the machine's the clock goes: builders wait for seconds, the tests do not. */
+/** Factor by which the clock is faster than real time, so that the tests do not wait for seconds like the builders. */
 const SPEED = 20
 const [messageId = ''] = nextIds(undefined, 1_750_000_000_000, 1)
 const KEY = { tenant: 'acme', session: 's-1' }

@@ -11,7 +11,7 @@ interface Sent {
   readonly body?: object
 }
 
-/** OpenSearch without an index, as a caller sees it who may only search. */
+/** OpenSearch without an index, for a caller that may only search. */
 function withoutIndex(status: number): { readonly client: SearchClient; readonly sent: Sent[] } {
   const sent: Sent[] = []
   const request: SearchClient['transport']['request'] = async (one) => {

@@ -15,9 +15,9 @@ export interface Proxy {
   readonly endpoint: string
   /** All requests so far. */
   readonly requests: readonly ProxiedRequest[]
-  /** Decides from now on. */
+  /** Sets the function that decides the outcome of later requests. */
   decide(fate: (request: ProxiedRequest) => Fate): void
-  /** Connections are refused from now on. */
+  /** Stops the proxy: later connections are refused. */
   close(): Promise<void>
 }
 
@@ -59,7 +59,7 @@ export async function startProxy(target: string): Promise<Proxy> {
   }
 }
 
-/** `fetch` sends no body with GET, which OpenSearch takes as well: such a body goes as POST. */
+/** `fetch` cannot send a body with GET, so a GET with a body is sent as POST. OpenSearch accepts both. */
 async function forward(
   target: string,
   { method, path }: ProxiedRequest,

@@ -1,7 +1,7 @@
 /* Evidence, search: Both indexes find prefixes, inner words and symbols, on all pages. */
 /*
- * Both indexes find the same events, on all pages together: also where the query begins words, is inside of words, or has
- * symbols alone. OpenSearch may match more loosely where it looks for words, never less.
+ * All pages of both indexes together have the same events. This includes queries that are prefixes of words, inner parts of
+ * words, or only symbols. If a query has words, OpenSearch may find more than SQLite, never less.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createDice } from '../../../audit/dice.ts'
@@ -18,7 +18,7 @@ import { withEngines } from '../../engines/with-engines.ts'
 import { changesOf, openSearchHarness } from './harness.ts'
 import type { OpenSearchHarness } from './harness.ts'
 
-/** More than one search scores. */
+/** More documents than one search scores. */
 const DEPLOYS = 150
 const parts = (place: number, ...texts: readonly string[]): HistoryDocument[] =>
   texts.map((text, part) => document(text, { role: 'tool_result', part: `r${part}`, messageId: IDS[place] ?? '' }))

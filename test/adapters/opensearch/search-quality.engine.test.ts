@@ -16,12 +16,12 @@ interface Ranks {
   readonly [kind: string]: readonly number[]
 }
 
-/** CI asks one query in five; SQLite's suite asks all of them. */
+/** CI runs every fifth query. SQLite's suite runs all of them. */
 const STRIDE = isWhole ? 1 : 5
-/** It takes a minute on a machine that does nothing else. */
+/** Time limit of a measurement. It takes a minute on an idle machine. */
 const MEASURING_MS = 1_800_000
 const CLEAN = 'clean'
-/** Everything was asked and retold before, in every way: fifteen times. */
+/** In this variant, every event was searched and described before in fifteen ways. */
 const RETOLD = 'retold'
 
 withEngines(['opensearch'], ({ opensearch }) => {
@@ -73,7 +73,7 @@ withEngines(['opensearch'], ({ opensearch }) => {
   })
 })
 
-/** The place of the first right hit of each query, from 1; Infinity when it is not among the first ten. */
+/** The rank of the first correct hit of each query, from 1. Infinity if it is not among the first ten. */
 async function ranksOf(
   index: HistoryIndex,
   places: ReadonlyMap<string, ReadonlyMap<string, readonly number[]>>,

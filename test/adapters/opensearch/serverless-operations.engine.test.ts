@@ -13,8 +13,7 @@ import { changesOf, openSearchHarness, type OpenSearchHarness } from './harness.
  * OpenSearch API operations and permissions" of its developer guide
  * (docs.aws.amazon.com/opensearch-service/latest/developerguide/serverless-genref.html). Its source is
  * doc_source/serverless-genref.md in github.com/awsdocs/amazon-opensearch-service-developer-guide.
- * Missing there: refresh, scroll, reindex, force merge. Documents with ids of their own need a collection of type
- * SEARCH.
+ * Missing there: refresh, scroll, reindex, force merge. Documents with ids chosen by the client need a collection of type SEARCH.
  */
 const PUBLISHED: { readonly [permission: string]: readonly RegExp[] } = {
   'aoss:CreateIndex': [/^PUT \/[^/_]+$/],
@@ -23,12 +22,12 @@ const PUBLISHED: { readonly [permission: string]: readonly RegExp[] } = {
   'aoss:ReadDocument': [
     /^GET \/[^/_]+\/_(mget|count)$/,
     /^GET \/[^/_]+\/_doc\/[^/]+$/,
-    // As in the guide's own examples (serverless-clients.html, Java and JavaScript).
+    // The guide's examples use these requests (serverless-clients.html, Java and JavaScript).
     /^(GET|POST) \/[^/_]+\/_search$/,
   ],
   'aoss:DeleteIndex': [/^DELETE \/[^/_]+$/],
   'aoss:CreateCollectionItems': [/^POST \/_aliases$/],
-  // The row is for describing aliases; the source of the guide leaves out which requests those are.
+  // The row is for describing aliases. The source of the guide does not list the requests.
   'aoss:DescribeCollectionItems': [/^GET \/_alias\/[^/]+$/],
 }
 

@@ -10,7 +10,7 @@ import { forEachEndedProcess, lockProcess } from '../../../functions/adapters/sq
 
 const MODULE = JSON.stringify(new URL('../../../functions/adapters/sqlite/process-lock.ts', import.meta.url).href)
 const ENDED = '00000000-0000-4000-8000-000000000000'
-/** Locks that a process takes while another thread removes what is free: a file is free before it is locked. */
+/** Number of locks that a process takes while another thread removes unlocked files. A new file is unlocked for a moment. */
 const LOCKS = 300
 
 let folder: string

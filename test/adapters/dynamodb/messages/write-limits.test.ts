@@ -88,7 +88,7 @@ const outputs: OutputStore = {
   removeAll: async () => 0,
 }
 
-// Rounds of many megabytes, which take long on a busy machine.
+// The rounds have many megabytes, so these tests are slow on a busy machine.
 describe('an atomic write', () => {
   test('with 64 calls of any size stays below 100 items, 4 MB, and 400 KB an item', async () => {
     const calls = fc.array(content, { maxLength: 64 })

@@ -9,11 +9,12 @@ import { isWhole } from '../../../whole.ts'
 import { dynamodbEngine } from '../engine.ts'
 
 /**
- * The first schedules are the same on all machines; their number depends on the machine. `explore-schedules.ts` looks further.
+ * The first schedules are the same on all machines; their number depends on the machine. `explore-schedules.ts` runs further
+ * ones.
  */
 const SEED = 20_260_105
 const BUDGET_MS = isWhole ? 120_000 : 5_000
-/** However slow the machine is. */
+/** Minimum number of schedules, also on a slow machine. */
 const MIN_SCHEDULES = isWhole ? 5 : 3
 
 withEngines(['dynamodb'], ({ dynamodb }) => {

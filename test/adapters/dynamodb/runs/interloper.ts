@@ -4,14 +4,14 @@ import { expect } from 'vitest'
 export function createInterloper() {
   let waiting: (() => Promise<unknown>) | undefined
   return {
-    /** For the engine: around each of its requests. */
+    /** Wraps each request of the engine. */
     async between<T>(request: () => Promise<T>, kind?: 'read' | 'write'): Promise<T> {
       const first = kind === 'write' ? waiting : undefined
       if (first !== undefined) waiting = undefined
       await first?.()
       return request()
     },
-    /** Does `work`, with the other process's write just before its first write. */
+    /** Executes `work`. Executes `other` immediately before the first write of `work`. */
     async amid<T>(other: () => Promise<unknown>, work: () => Promise<T>): Promise<T> {
       waiting = other
       const result = await work()

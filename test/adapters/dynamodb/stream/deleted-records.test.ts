@@ -41,7 +41,7 @@ test('the record of a deleted session retains the ids of its documents but no te
   expect(JSON.stringify(stripped)).not.toContain('said')
   const records = createDynamoRowRecords({ outputs })
   expect(stripped && records.change(stripped)).toEqual(records.change(removal('gone')))
-  // Once is enough.
+  // Stripping a stripped record changes nothing.
   expect(stripped && (await strip(stripped))).toBe(stripped)
 })
 

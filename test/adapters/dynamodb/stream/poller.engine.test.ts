@@ -31,7 +31,7 @@ function createHastyClock(): Clock {
 /** `GetRecords`, `ListStreams`, … */
 const operationOf = ({ headers }: ProxiedRequest): string => String(headers['x-amz-target'] ?? '').replace(/^.*\./, '')
 
-/** A response of the streams with this error name. */
+/** Response of the stream API with this error name. */
 const refusal = (name: string): Fault => ({
   at: 'before',
   does: {

@@ -13,7 +13,7 @@ const usage: fc.Arbitrary<Usage> = fc.record({
   reasoningTokens: tokens,
   totalTokens: tokens,
 })
-/** Names that a configuration may hold, and those that attributes would take for something else. */
+/** Names that a configuration may contain, and names with a special meaning in attribute names. */
 const agent = fc.oneof(fc.constantFrom('a', '', 'u0:"a"', '\u0000', '\ud83d', '"', 'ä', '__proto__'), fc.string())
 const completions = fc.array(fc.tuple(agent, usage), { maxLength: 12 })
 

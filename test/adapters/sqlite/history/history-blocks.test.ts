@@ -7,7 +7,7 @@ import { expect, test } from 'vitest'
 import { openDatabase, transaction, write } from '../../../../functions/adapters/sqlite/database.ts'
 
 const DOCUMENTS = 20_000
-/** Documents that one transaction adds, and that one removes. */
+/** Number of documents that one transaction adds, and number that one removes. */
 const ADDED = 32
 const REMOVED = 16
 
@@ -21,7 +21,7 @@ test('a step of a deletion writes a bounded part of the full-text tables, howeve
     seed = (seed * 48_271) % 2_147_483_647
     return `w${(seed % 20_000).toString(36)}`
   }
-  /** Bytes that each transaction writes. */
+  /** Maximum number of bytes that one transaction writes. */
   const writing = (count: number, each: (rowid: number) => void): number => {
     let most = 0
     for (let first = 1; first <= DOCUMENTS; first += count) {
@@ -41,6 +41,6 @@ test('a step of a deletion writes a bounded part of the full-text tables, howeve
   const most = writing(REMOVED, (rowid) => void write(database, 'DELETE FROM historyWords WHERE rowid = ?', rowid))
   database.close()
   await rm(folder, { recursive: true, force: true })
-  // 1.45 MB; 2.39 MB with pages of the default size.
+  // Measured: 1.45 MB, and 2.39 MB with pages of the default size.
   expect(most).toBeLessThan(1_900_000)
 })

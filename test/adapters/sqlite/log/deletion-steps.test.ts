@@ -7,7 +7,7 @@ import { projectionOn } from '../history/projection.ts'
 import { storeMessages } from './stored-messages.ts'
 
 const key = { tenant: 'acme', session: 's-1' }
-/** Some 60 documents. */
+/** The index makes about 60 documents of this text. */
 const LONG = 'row after row of the manifest\n'.repeat(8_000)
 const said = (number: number, text: string): Message => ({
   id: `01K${String(number).padStart(23, '0')}`,

@@ -21,7 +21,7 @@ import type {
 } from '../../../../functions/domain/messages/message.ts'
 import { NO_USAGE } from '../../../../functions/domain/usage/usage.ts'
 
-/** Any UTF-16, lone surrogates and NUL included, now and then long. */
+/** Any UTF-16 text, including lone surrogates and NUL. A part of the texts is long. */
 const text = fc.oneof(
   fc.string({ unit: 'binary' }),
   fc.array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 8 }).map((units) => String.fromCharCode(...units)),
@@ -31,7 +31,7 @@ const tokens = fc.option(fc.nat(), { nil: null })
 const json = fc.dictionary(text, fc.jsonValue()) as fc.Arbitrary<JsonObject>
 const provider = fc.dictionary(fc.string(), json)
 
-/** JSON knows no -0, and the generator's objects have no prototype. */
+/** Passes a value through JSON: JSON has no -0, and the generator's objects have no prototype. */
 function asStored(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value)) as unknown
 }

@@ -9,7 +9,7 @@ test('finding steering inputs behind 1,000 queued inputs reads only those', () =
   for (let place = 0; place < 1_001; place++)
     insert.run(String(place).padStart(4, '0'), JSON.stringify({ onBusy: place === 1_000 ? 'steer' : 'queue' }))
   expect(steeringRuns(database, 1, 64)).toEqual(['1000'])
-  // Queue rows that the search reads: only rows of the index, which contains steering inputs alone.
+  // The search reads only rows of this index, which contains only steering inputs.
   const plan = readAll<{ detail: string }>(
     database,
     `EXPLAIN QUERY PLAN SELECT id FROM runs WHERE session = 1 AND status = 0 AND body ->> 'onBusy' = 'steer' ORDER BY id LIMIT 64`,
