@@ -37,6 +37,7 @@ export function openDatabase(path: string): Database {
       // more time.
       database.exec('PRAGMA secure_delete = ON')
       migrate(database)
+      versions.set(database, versionOf(database))
       return database
     } catch (error) {
       database.close()
@@ -83,7 +84,27 @@ export function write(database: Database, sql: string, ...values: SQLInputValue[
  * `work` must be synchronous. Otherwise, other work on this connection could run inside its transaction.
  */
 export function transaction<T>(database: Database, work: () => T): T {
-  return beforeOthers(database, () => inTransaction(database, 'BEGIN IMMEDIATE', work))
+  return beforeOthers(database, () =>
+    inTransaction(database, 'BEGIN IMMEDIATE', () => {
+      requireVersion(database)
+      return work()
+    }),
+  )
+}
+
+/** The version of each file when it was opened. */
+const versions = new WeakMap<Database, number>()
+
+const versionOf = (database: Database): number =>
+  readOne<{ readonly user_version: number }>(database, 'PRAGMA user_version')?.user_version ?? 0
+
+/** Throws if a newer program has upgraded the file since this program opened it: its rows may have another meaning. */
+function requireVersion(database: Database): void {
+  const opened = versions.get(database)
+  const now = versionOf(database)
+  if (opened === undefined || now === opened) return
+  const detail = `a newer program has upgraded the database from version ${opened} to ${now}: restart with that program`
+  throw new TooltrailError('storage_failed', detail)
 }
 
 /** Runs `work` on one consistent state of the database, whatever other processes write meanwhile. */

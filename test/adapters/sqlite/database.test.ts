@@ -57,6 +57,17 @@ describe('a database file', () => {
     expect(() => openDatabase(path)).toThrow(/its version is 99/)
   })
 
+  test('takes no write of an older program after a newer program has upgraded it', () => {
+    const path = join(folder, 'upgraded.sqlite')
+    const [older, newer] = [openDatabase(path), openDatabase(path)]
+    newer.exec('PRAGMA user_version = 99')
+    const add = () => write(older, insertKey, 'h', 'k', 't', 0, '{}')
+    expect(() => transaction(older, add)).toThrow(/upgraded the database from version \d+ to 99: restart/)
+    expect(readAll(newer, 'SELECT id FROM api_keys')).toEqual([])
+    older.close()
+    newer.close()
+  })
+
   test('from before the first release is refused unchanged, with advice', () => {
     const path = join(folder, 'older.sqlite')
     const before = openDatabase(path)
