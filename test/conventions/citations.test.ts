@@ -34,7 +34,7 @@ const RECORDS = new Set(
 /** The text of a page without code. */
 const prose = (page: string): string => page.replaceAll(/^```[^]*?^```/gm, '').replaceAll(/`[^`\n]*`/g, 'code')
 
-/** A heading's anchor, as a forge makes it. */
+/** Returns the anchor that GitHub generates for a heading. */
 const anchorOf = (heading: string): string =>
   heading
     .toLowerCase()
@@ -43,7 +43,7 @@ const anchorOf = (heading: string): string =>
 
 const headingsOf = (path: string): string[] => all(read(path).replaceAll(/^```[^]*?^```/gm, ''), /^#+ (.+)$/gm)
 
-/** Every promise that a citation names, `L4, L6` and `R1–R3` included. */
+/** Lists every promise that a citation names, also for `L4, L6` and `R1–R3`. */
 function promisesOf(citation: string): string[] {
   return citation.split(', ').flatMap((part) => {
     const [first = '', last] = part.split('–')
@@ -76,7 +76,7 @@ function unresolved(text: string): string[] {
   ]
 }
 
-/** Citations in none of the four forms, and of pages that are not here. */
+/** Finds citations in none of the four forms, and citations of pages outside of this tree. */
 function unclear(text: string): string[] {
   return [
     ...all(text, /(\bspec,? (?:§|[A-Z]\d)|§ ?\d|\((?:[LRTOH]\d{1,2})(?:, [LRTOH]\d{1,2})*\))/g),
@@ -87,7 +87,7 @@ function unclear(text: string): string[] {
   ]
 }
 
-/** Paths outside of the tree that a file reads, imports or names. */
+/** Finds paths outside of the tree that a file reads, imports or names. */
 function outside(path: string, text: string): string[] {
   const from = dirname(join(ROOT, path))
   const named = all(text, /(?:from |import\(|import\.meta\.dirname, |new URL\()'(\.\.?\/[^']*)'/g)
@@ -101,7 +101,7 @@ function outside(path: string, text: string): string[] {
   return [...escaping, ...shared]
 }
 
-/** Relative links of a page that lead nowhere, or to no heading. */
+/** Finds relative links of a page to a missing file or a missing heading. */
 function broken(path: string, text: string): string[] {
   const links = all(prose(text), /\]\(([^)\s]+)\)/g).filter((link) => !/^[a-z]+:/.test(link))
   return links.filter((link) => {

@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { expect, test } from 'vitest'
 
 const MAX_FILES = 20
-/** Flat lists by design: one interface, one decision and one contract a file. */
+/** Folders that are flat by design: each file has one interface, one decision or one contract. */
 const LISTS = ['functions/ports', 'docs/design/decisions', 'test/contracts', 'test/known-failures']
 
 test('a folder has at most 20 files', () => {

@@ -29,10 +29,10 @@ function namesIn(path: string): string[] {
   return [...names]
 }
 
-/** Synonyms with one meaning, as they begin a part of a name. The glossary has the term in their place. */
+/** Banned words at the start of a part of a name. The glossary has a term for each. */
 const BANNED =
   /(?:^|[a-z_])(?:Told|Tells|Glances?|Insists?|Insistent|Echoes|Patience|Poison|Whoever|Somebody)(?=[A-Z_]|$)|^(?:told|glances?|insist|insistent|echoes|patience|poison|whoever|somebody)(?=[A-Z]|$)|PATIENCE|POISON|GLANCE/
-/** Names in deployed stacks: CloudFormation would replace the queue. */
+/** Names in deployed stacks. If they changed, CloudFormation would replace the queue. */
 const DEPLOYED = new Set(['PoisonQueueUrl', 'Poison', 'poison', 'TOOLTRAIL_POISON_URL'])
 
 describe('docs/design/glossary.md', () => {

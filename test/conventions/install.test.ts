@@ -17,7 +17,7 @@ const { packages } = readJson('package-lock.json') as {
 /** The folders that `npm ci --omit=dev` makes. */
 const forRunning = Object.keys(packages).filter((path) => path !== '' && packages[path]?.dev !== true)
 
-/** Bytes on disk. A folder of the lock that is for another machine is not there, and has none. */
+/** Returns the size on disk, in bytes: 0 for a package of the lock file that is only installed on other platforms. */
 function sizeOf(folder: string): number {
   const own = (path: string): number => (statSync(path, { throwIfNoEntry: false })?.blocks ?? 0) * 512
   if (own(folder) === 0) return 0
@@ -32,7 +32,7 @@ describe('the installation for running the program', () => {
   test('has at most 350 MB', () => {
     const bytes = forRunning.reduce((sum, path) => sum + sizeOf(join(ROOT, path)), 0)
     expect(bytes / 1024 ** 2).toBeLessThanOrEqual(350)
-    expect(bytes / 1024 ** 2).toBeGreaterThan(100) // the pinned Node alone
+    expect(bytes / 1024 ** 2).toBeGreaterThan(100) // size of the pinned Node
   })
 
   test('runs no install script of a package', () =>
@@ -116,7 +116,7 @@ describe('an installation without development packages', () => {
     expect(run()).toMatchObject({ status: 0, stdout: 'went on\n', stderr: '' })
   })
 
-  // Not as `pretest`: npm skips those where scripts are blocked.
+  // The check is no `pretest` script, because npm skips these if `ignore-scripts` is set.
   const alone = /^(?:exec )?node --import \.\/scripts\/require-node\.mjs [^&|;]*functions\/[\w/-]+\.ts(?: \w+)?$/
   const others = Object.keys(scripts).filter(
     (name) => !['check', 'postinstall'].includes(name) && !alone.test(scripts[name] ?? ''),

@@ -11,20 +11,23 @@ interface Rule {
   readonly allowed?: RegExp
 }
 
-/** Calls that create a file or a folder with a mode, which is not allowed. */
+/** Forbidden calls: they create a file or a folder and set its mode. */
 const MAKES_FILES: Rule = {
   breaks:
     /\b(?:createWriteStream|writeFile(?:Sync)?|appendFile(?:Sync)?|mkdir(?:Sync)?)\((?![^\n]*mode: 0o[67]00)[^\n]*|\bopen(?:Sync)?\([^()\n]*'[wa][^\n]*/g,
-  // The handle of a file that was opened as private, and `open` with a mode as its last argument.
+  // Allowed: a write to the handle of a private file, and `open` with a private mode as its last argument.
   allowed: /^(?:writeFile\(chunk\)|open(?:Sync)?\([^()]*, '[wa]x?\+?', 0o600\))/,
 }
 const WRITES_TO_TERMINALS: Rule = { breaks: /\bprocess\.(?:stdout|stderr)\.write\b|\bconsole\.\w+\(/g }
 
-/** Frames, bodies and documents written without `jsonText`, which leaves no half of a surrogate pair. Names and hashes may be. */
+/**
+ * Frames, bodies and documents that are written without `jsonText`, which replaces lone surrogates. Names and hashes are not
+ * checked.
+ */
 const WRITES_JSON: Rule = {
   breaks:
     /(?:data: \$\{|new Response\(|Buffer\.from\(|\bbody: |body = |const text = |const line = .*)JSON\.stringify\([^\n]*/g,
-  // Stored, or of constants.
+  // Allowed: stored data, and constants.
   allowed: /^(?:Buffer\.from\(JSON\.stringify\(declared\)|body = JSON\.stringify\(\{ type: 'url_verification')/,
 }
 const WIRES = /^functions\/(?:http|channels|mcp|adapters\/mcp)\//

@@ -7,7 +7,7 @@ import { DEFAULT_POLICIES } from '../../functions/domain/agent.ts'
 import { parseAgents } from '../../functions/runtime/settings/agents-file.ts'
 import { environment } from '../../functions/runtime/settings/config.ts'
 
-/** The pages say what the program does. Their links and citations are checked in `citations.test.ts`. */
+/** Compares the pages with the program. `citations.test.ts` checks their links and citations. */
 const ROOT = resolve(import.meta.dirname, '../..')
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
 const { scripts } = JSON.parse(read('package.json')) as { scripts: { readonly [name: string]: string } }
@@ -36,7 +36,7 @@ test('every npm script runs existing files', () => {
   expect(files.filter((path) => !existsSync(join(ROOT, path)))).toEqual([])
 })
 
-/** The rows of the tables of a page's section, without their heads. */
+/** Returns the table rows of a page's section, without the header rows. */
 const rowsOf = (page: string, section: string): string[][] =>
   (read(page).split(`\n## ${section}\n`)[1]?.split('\n## ')[0] ?? '')
     .split('\n')
@@ -60,7 +60,7 @@ interface SchemaNode {
   readonly anyOf?: readonly SchemaNode[]
 }
 
-/** The fields of a schema by their paths: `*` for a name, `[]` for an entry of a list. */
+/** Yields the paths of a schema's fields: `*` is any name, `[]` is any entry of a list. */
 function* fieldsOf(node: SchemaNode, path = ''): Generator<string, void> {
   for (const [name, field] of Object.entries(node.properties ?? {})) {
     const at = path === '' ? name : `${path}.${name}`

@@ -11,7 +11,7 @@ const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
   scripts: { readonly [name: string]: string }
 }
 
-/** Runs a guard on this Node, which it takes for another version. */
+/** Runs a guard on this Node, with `process.version` set to `version`. */
 function runAs(version: string, script = guard) {
   const disguise = `Object.defineProperties(process, {
     version: { value: 'v${version}' }, versions: { value: { node: '${version}' } } })`
@@ -51,7 +51,7 @@ describe('a tree without installed packages', () => {
   cpSync(join(ROOT, 'scripts'), join(folder, 'scripts'), { recursive: true })
   cpSync(join(ROOT, 'package.json'), join(folder, 'package.json'))
 
-  // Each npm script begins with one of them, as `install.test.ts` holds.
+  // `install.test.ts` checks that each npm script begins with one of them.
   test.each([
     ['20.20.2', 'require-node.mjs'],
     ['24.21.0', 'require-node.mjs'],
@@ -65,7 +65,7 @@ describe('a tree without installed packages', () => {
 })
 
 describe('the check of the Node version precedes', () => {
-  // Not as `prestart`: npm skips those where scripts are blocked.
+  // The check is no `prestart` script, because npm skips these if `ignore-scripts` is set.
   test.each(['start', 'dev', 'keys', 'rebuild', 'status', 'redrive', 'slack', 'webhook', 'import', 'smoke'])(
     'npm run %s',
     (name) => {

@@ -1,6 +1,6 @@
 import { sentencesOf, type Sentence } from './sentences.ts'
 
-/** Openers that put a pronoun or a question in the subject's place, with what to write in their place. */
+/** Openers that replace the subject by a pronoun or a question, each with a better opener. */
 const OPENERS: [RegExp, string][] = [
   [/^What\b(?!.*\?)/, 'name the thing: "The stored outcome of …"'],
   [/^Of\b/, 'begin with the noun: "Counters of …"'],
@@ -9,7 +9,7 @@ const OPENERS: [RegExp, string][] = [
   [/^(?:Those|That of|These of)\b/, 'repeat the noun'],
 ]
 
-/** Words with a term of the field in their place. */
+/** Vague words, each with the terms of the field to use instead. */
 const WORDS: [RegExp, string][] = [
   [/\b(?:told|tells)\b/i, 'emit, send, notify, report, say'],
   [/\bsomebody\b/i, 'a client, a person, another process'],
@@ -27,8 +27,8 @@ const WORDS: [RegExp, string][] = [
 
 /**
  * The rule is 20 words (CONTRIBUTING.md, "Style"). The limits are higher, because a code name, a path or a condition in
- * front counts as words too. A sentence beyond them has two ideas. Pages are read without the code beside them, so theirs
- * is lower.
+ * front counts as words too. A sentence beyond them has two ideas. The limit of pages is lower, because their readers do not see
+ * the code.
  */
 const MAX_COMMENT_WORDS = 30
 const MAX_PROSE_WORDS = 25

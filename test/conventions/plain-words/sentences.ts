@@ -15,7 +15,7 @@ export interface Sentence {
 
 const TEST_FUNCTIONS = new Set(['test', 'it', 'describe'])
 
-/** Code, links' addresses and quotations say what others wrote: each becomes one word. */
+/** Replaces each code span, address and quotation by one word, because their text cannot be changed here. */
 const plain = (text: string): string =>
   text
     .replaceAll(/`[^`]*`/g, '`code`')
@@ -32,7 +32,7 @@ export const sentencesOf = (text: string): string[] =>
     .map((sentence) => sentence.replace(/^[*_\s]+/, '').trim())
     .filter((sentence) => sentence !== '')
 
-/** Comments that follow each other on lines of their own are one. A tag of a doc comment begins a new paragraph. */
+/** Joins line comments on consecutive lines to one comment. A tag of a doc comment begins a new paragraph. */
 function commentsOf(source: string, comments: { type: string; value: string; start: number; end: number }[]) {
   const joined: { start: number; end: number; text: string }[] = []
   for (const { type, value, start, end } of comments) {
