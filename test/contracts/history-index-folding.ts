@@ -46,7 +46,7 @@ export function historyIndexFoldingContract(harness: () => HistoryIndexHarness):
       expect(await snippet('wonderful')).toContain('«wonder\u00adful»')
     })
 
-    test('vowel signs in common use and the marks of kana still count', async () => {
+    test('vowel signs of Hindi and the marks of kana are not ignored', async () => {
       const scope = { tenant: 'folding-not' }
       await harness().store([document('किताब मेज पर है', scope), document('ガラスの靴', scope)])
       const found = async (text: string): Promise<number> =>

@@ -29,7 +29,7 @@ export function historyIndexFunctionWordsContract(harness: () => HistoryIndexHar
       'in giraffe',
       'who was it for: giraffe, and what about quagga',
       'giraffe-in-the-house-of-quagga is for this',
-    ])('finds nothing if its other words are unknown: %s', async (text) => {
+    ])('finds no text by them if it has other words: %s', async (text) => {
       expect((await found(text)).filter((id) => id !== house.messageId || !text.includes('house'))).toEqual([])
     })
 
@@ -42,7 +42,7 @@ export function historyIndexFunctionWordsContract(harness: () => HistoryIndexHar
       expect(await found(text)).toEqual(wanted.map(({ messageId }) => messageId))
     })
 
-    test('finds the function words if it has no others', async () => {
+    test('finds texts by its function words if it has no other words', async () => {
       expect(await found('in the')).toContain(house.messageId)
       expect(await found('in')).toEqual(expect.arrayContaining([house.messageId, zebra.messageId]))
       expect(await found('what is this about')).toContain(sentence.messageId)

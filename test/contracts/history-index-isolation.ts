@@ -84,7 +84,7 @@ export function historyIndexIsolationContract(harness: () => HistoryIndexHarness
       for (const [name, scope] of scopes) expect(await bytesOf(scope), name).toBe(before.get(name))
     })
 
-    test('for a caller bound to an owner, when other owners of the tenant store texts', async () => {
+    test('in the scope of an owner or a session, when another owner stores texts', async () => {
       for (let round = 4; round < 8; round++)
         await harness().store(texts(round).map((text) => document(text, { tenant, owner: 'bob', session: 'loud' })))
       for (const [name, scope] of scopes.slice(1)) expect(await bytesOf(scope), name).toBe(before.get(name))

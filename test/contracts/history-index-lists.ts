@@ -64,7 +64,7 @@ export function historyIndexListsContract(harness: () => HistoryIndexHarness): v
       expect(hits.map(({ time }) => time)).toEqual(timesOf(sort))
     })
 
-    test('events with equal times keep the order of the log', async () => {
+    test('events with equal times are sorted by their order in the log', async () => {
       const oldest = ids(await allHits({ scope, text: 'moment', sort: 'oldest', limit: 2 }))
       expect(oldest).toEqual(ids(sameTime.map((one) => one as never)))
       expect(ids(await allHits({ scope, text: 'moment', sort: 'newest', limit: 2 }))).toEqual(oldest.toReversed())

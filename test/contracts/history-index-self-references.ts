@@ -169,7 +169,7 @@ export function historyIndexSelfReferencesContract(harness: () => HistoryIndexHa
       },
     )
 
-    test("do not change the rank of another member's messages", async () => {
+    test("do not lower the rank of another member's concurrent call", async () => {
       const { hits } = await harness().index.search({ scope, text: 'teal crate', filters: {}, limit: 2 })
       expect(hits.map(({ messageId }) => messageId)).toEqual(
         expect.arrayContaining([event.messageId, beside.messageId]),

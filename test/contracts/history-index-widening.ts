@@ -21,15 +21,15 @@ export function historyIndexWideningContract(harness: () => HistoryIndexHarness)
     beforeAll(() => harness().store([...Object.values(kept), ...others.flat()]))
 
     test.each([
-      ['a word that may be a slip', 'invoice wharehouse', 'typo'],
+      ['a word that may be a typo', 'invoice wharehouse', 'typo'],
       ['a word that may be a piece of another', 'port lisbon', 'piece'],
-    ] as const)('ranks the event with all words first, for %s', async (_, text, wanted) => {
+    ] as const)('ranks first the event that matches all its words by similarity, for %s', async (_, text, wanted) => {
       expect((await harness().index.search({ scope, text, filters: {}, limit: 20 })).hits[0]?.messageId).toBe(
         kept[wanted].messageId,
       )
     })
 
-    test('pages once through all events with some of its words', async () => {
+    test('lists every event with some of its words once, page by page', async () => {
       const found: string[] = []
       let after: string | undefined
       do {

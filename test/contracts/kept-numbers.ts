@@ -101,7 +101,7 @@ export function keptNumbersContract(engine: Engine): void {
         }
     })
 
-    test('are replaced if the session already uses one of them, and each source keeps one number', async () => {
+    test('are dropped where the session already uses them; the other sources keep theirs', async () => {
       const { messages, titles } = log(12)
       const fixture = await openFixture(stores)
       const { messages: first, titles: own } = log(3)

@@ -75,7 +75,7 @@ export function messageFeedbackContract(engine: Engine): void {
       expect(await ratings(fixture, id)).toEqual([good('ann', 1)])
     })
 
-    test('a holder repeats a write without a response, although its message was rated meanwhile', async () => {
+    test('a holder can repeat a write whose response was lost, although its message was rated meanwhile', async () => {
       const { fixture, lease, round, id } = await openSaid(stores)
       await fixture.peer.feedback.give(fixture.key, id, good('ann', 1))
       await fixture.log.appendRound(lease, round)

@@ -45,7 +45,7 @@ export function outboxContract(engine: Engine): void {
       expect(await pending(2, queued.runId)).toEqual([])
     })
 
-    test('a run accepted before adds no second delivery, and a rejected run adds none', async () => {
+    test('a repeated run adds no second delivery, and a rejected run adds none', async () => {
       const fixture = await openFixture(stores)
       const idempotency = { keyHash: fresh('key'), bodyHash: 'b' }
       const first = await fixture.inbox.enqueue(fixture.key, newRun({ delivery, idempotency }))
@@ -55,7 +55,7 @@ export function outboxContract(engine: Engine): void {
       expect(await fixture.outbox.pending(fixture.key, 10)).toHaveLength(1)
     })
 
-    test('of two concurrent changes of one version, one succeeds', async () => {
+    test('one of two concurrent changes of a delivery succeeds, and a stale change is refused', async () => {
       const { fixture, found } = await openOwing(stores)
       const changes = await Promise.all([
         fixture.outbox.change(found, { state: { part: 1 }, owner: 'one' }),
@@ -96,7 +96,7 @@ export function outboxContract(engine: Engine): void {
       expect(await fixture.outbox.pending(fixture.key, 10)).toEqual([])
     })
 
-    test('pending deliveries are found after many ended ones, oldest first, and again before a retry', async () => {
+    test('pending deliveries are found among ended ones, oldest first, also when an ended one becomes pending', async () => {
       const { fixture, found } = await openOwing(stores)
       const over: Delivery[] = []
       for (let at = 1; at <= 5; at++) {

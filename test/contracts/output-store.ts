@@ -113,7 +113,7 @@ export function outputStoreContract(name: string, open: () => OutputStore | Prom
         expect(await store.stat(key, object)).toEqual({ bytes: 5, mediaType: 'text/plain' })
       })
 
-      test('one of many concurrent writers wins, and every reader gets a complete object', async () => {
+      test('one of many concurrent writers wins, and its complete content is stored', async () => {
         const store = await open()
         const [key, object] = [newKey(), newName()]
         const candidates = Array.from({ length: 8 }, (_, at) => String(at).repeat(100_000))
@@ -127,7 +127,7 @@ export function outputStoreContract(name: string, open: () => OutputStore | Prom
       })
     })
 
-    test('an object can be removed once', async () => {
+    test('an object is removed alone, and a repeated removal is no error', async () => {
       const store = await open()
       const [owner, first, second] = [newKey(), newName(), newName()]
       for (const name of [first, second]) await store.put(owner, name, Buffer.from(name), 'text/plain')

@@ -134,7 +134,7 @@ export function runCountsContract(engine: Engine): void {
       expect(Object.keys(session?.totals.byAgent ?? {})).toHaveLength(100)
     })
 
-    test('a session is deleted during a run of a hundred agents', async () => {
+    test('a session can be deleted during a run of a hundred agents', async () => {
       const fixture = await openFixture(stores)
       const { lease } = await startRun(fixture)
       await roundsOfAgents(fixture, lease, 100)

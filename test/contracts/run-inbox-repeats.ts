@@ -13,7 +13,7 @@ export function runInboxRepeatsContract(engine: Engine): void {
     describe('idempotency', () => {
       const idempotency = { keyHash: 'k'.repeat(64), bodyHash: 'b'.repeat(64) }
 
-      test('an equal key and body is one run, also after it has started and ended', async () => {
+      test('requests with equal keys and bodies are one run, also after it has started and ended', async () => {
         const fixture = await openFixture(stores)
         const first = await fixture.inbox.enqueue(fixture.key, newRun({ idempotency, startAs: 'me' }))
         const again = { runId: first.runId, repeated: true }

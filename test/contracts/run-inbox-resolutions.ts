@@ -54,7 +54,7 @@ export function runInboxResolutionsContract(engine: Engine): void {
       expect(await header(fixture)).toMatchObject({ waiting: 0, due: fixture.clock.now() })
     })
 
-    test('a batch of all resolutions is one write', async () => {
+    test('one batch can resolve all waiting calls, each with its own status', async () => {
       const fixture = await openFixture(stores)
       const { started } = await pausedRun(fixture, [ASK, APPROVE, ASK])
       const resolved = await fixture.inbox.resolve(fixture.key, started.run.id, [
@@ -79,7 +79,7 @@ export function runInboxResolutionsContract(engine: Engine): void {
       expect(no).toMatchObject({ status: 'denied', completedAt: fixture.clock.now() })
     })
 
-    test('a decision stores its person and time if known; a repeated decision keeps the first', async () => {
+    test('a decision stores its time, and its person if known; a repeated decision changes neither', async () => {
       const fixture = await openFixture(stores)
       const { started } = await pausedRun(fixture, [APPROVE, APPROVE, ASK])
       const decide = (resolution: Resolution) => fixture.inbox.resolve(fixture.key, started.run.id, [resolution])
@@ -125,7 +125,7 @@ export function runInboxResolutionsContract(engine: Engine): void {
       expect(await snapshot(fixture, fixture.key)).toEqual(before)
     })
 
-    test('a resolution of the wrong kind, or for an unknown or closed call, is rejected completely', async () => {
+    test('a resolution of the wrong kind, or for an unknown or running call, rejects its whole batch', async () => {
       const fixture = await openFixture(stores)
       const started = await startRun(fixture)
       const round = roundAfter(fixture, started.lease, started.lease.head, [ASK, APPROVE, { name: 'tool' }])

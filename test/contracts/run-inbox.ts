@@ -76,7 +76,7 @@ export function runInboxContract(engine: Engine): void {
       expect(accepted.started?.run).toMatchObject({ status: 'running', instructions: 'Be brief.' })
     })
 
-    test('a run on a busy session is queued, whether or not its caller can hold the lease', async () => {
+    test('a run on a busy session is queued, although its caller could hold the lease', async () => {
       const fixture = await openFixture(stores)
       await startRun(fixture)
       const second = await fixture.inbox.enqueue(fixture.key, newRun({ startAs: 'me' }))
@@ -241,7 +241,7 @@ export function runInboxContract(engine: Engine): void {
   })
 
   describe(`run inbox on ${engine.name} that fails`, () => {
-    test('a failing store rejects with an error that is not a refusal', async () => {
+    test('a failing store rejects, and never with an error that something was not found', async () => {
       const stores = await engine.open()
       const fixture = await openFixture(stores)
       const { started } = await pausedRun(fixture, [{ name: 'ask', needs: 'result' }])

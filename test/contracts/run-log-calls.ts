@@ -49,7 +49,7 @@ export function runLogCallsContract(engine: Engine): void {
         expect(ended).toMatchObject({ status: 'completed', needs: 'approval' })
       })
 
-      test('a call without approval does not start', async () => {
+      test('a denied call does not start', async () => {
         const fixture = await openFixture(stores)
         const { started, round } = await pausedRun(fixture, [
           { name: 'send', needs: 'approval' },

@@ -108,7 +108,7 @@ export function runLogContract(engine: Engine): void {
         expect(repaired.every((row) => row.status === 'interrupted')).toBe(true)
       })
 
-      test('stores exactly one of two concurrent rounds of two holders', async () => {
+      test('stores the round of the current holder, and rejects the concurrent round of a former holder', async () => {
         const fixture = await openFixture(stores)
         const { lease } = await startRun(fixture)
         const second = await takeOver(fixture)

@@ -87,7 +87,7 @@ export function sessionContextContract(engine: Engine): void {
       expect(await snapshot(fixture, fixture.key)).toEqual(once)
     })
 
-    test('contains texts of any size and kind', async () => {
+    test('can contain texts of any size and kind', async () => {
       const fixture = await openFixture(stores)
       const { lease } = await startRun(fixture)
       const context = { summary: summary('1', 'é"\\\u0001'.repeat(100_000)) }
@@ -118,7 +118,7 @@ export function sessionContextContract(engine: Engine): void {
       expect((await fixture.reader.context(fixture.key)).summary?.through).toBe('2')
     })
 
-    test('can be decided by hand on an idle session, is counted, and is found under its key', async () => {
+    test("stores a user's summary on an idle session, counts its usage, and finds it by its key", async () => {
       const fixture = await openFixture(stores)
       const context = { summary: summary('1') }
       const idempotency = { keyHash: fresh('key'), bodyHash: 'body' }
@@ -137,7 +137,7 @@ export function sessionContextContract(engine: Engine): void {
       expect(await fixture.peer.sessions.summaryUnder(fixture.key, idempotency)).toBeUndefined()
     })
 
-    test('cannot be decided by hand during a run or after a concurrent change; its usage counts', async () => {
+    test("refuses a user's summary during a run or after a concurrent change, but counts its usage", async () => {
       const fixture = await openFixture(stores)
       const seen = await header(fixture)
       const made = { ...WORK, context: { summary: summary('1') } }
@@ -150,7 +150,7 @@ export function sessionContextContract(engine: Engine): void {
       expect((await fixture.sessions.read(fixture.key))?.totals.byAgent['summary']?.totalTokens).toBe(300)
     })
 
-    test('replaces, when decided by hand, only the summary that it was made from', async () => {
+    test("stores a user's summary only if that was made from the current summary", async () => {
       const fixture = await openFixture(stores)
       const seen = await header(fixture)
       const record = (through: string, from?: string) =>

@@ -65,7 +65,7 @@ export function sessionDeletionContract(engine: Engine): void {
       expect(await fixture.sessions.read(fixture.key)).toBeUndefined()
     })
 
-    test("the tombstone is due at once, again a lease's length after the removal, and never once finished", async () => {
+    test('a tombstone is due at once, again one lease duration after the removal, and never after the finish', async () => {
       const fixture = await filled()
       await fixture.deletion.tombstone(fixture.key)
       expect(await isDue(fixture)).toBe(true)
@@ -81,7 +81,7 @@ export function sessionDeletionContract(engine: Engine): void {
       expect(await fixture.deletion.state(fixture.key)).toMatchObject({ removed: true })
     })
 
-    test("a tombstone still shows its owner, but only to that owner's callers", async () => {
+    test("a caller bound to an owner sees only the tombstones of that owner's sessions", async () => {
       const owned = await openFixture(stores, { owner: 'ann' })
       const free = await openFixture(stores)
       for (const { deletion, key } of [owned, free]) await deletion.tombstone(key)

@@ -53,7 +53,7 @@ export function sessionJanitorContract(engine: Engine): void {
       expect(await stores.janitor.due(stores.clock.now(), 2)).toHaveLength(2)
     })
 
-    test('a sweeper that postpones sessions reaches every due session, beside any number of other tenants', async () => {
+    test('a sweeper that postpones sessions reaches every due session, beside many of another tenant', async () => {
       const tenant = fresh('busy')
       for (let n = 0; n < 40; n++) {
         const { inbox, key } = await openFixture(stores, { tenant })
@@ -209,7 +209,7 @@ export function sessionJanitorContract(engine: Engine): void {
       expect(await isExpired(fixture)).toBe(true)
     })
 
-    test('the expiry of an unexpired session, a session without days or an unknown session deletes nothing', async () => {
+    test('an expiry does not delete a session that is unexpired, has no days or is unknown', async () => {
       const [young, forever] = [await openFixture(stores, { ttlDays: 30 }), await openFixture(stores)]
       for (const fixture of [young, forever]) {
         expect(await fixture.deletion.tombstone(fixture.key, { ifExpired: true })).toBe(false)

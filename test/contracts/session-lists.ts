@@ -119,7 +119,7 @@ export function sessionListsContract(engine: Engine): void {
       }
     })
 
-    test('a filter applies to changed values: state, agent, owner and metadata', async () => {
+    test('a filter applies to changed values: state, agent and metadata', async () => {
       const tenant = fresh('tenant')
       const fixture = await made(tenant, 'a', { metadata: { folder: '/p' } })
       const { lease } = await startRun(fixture)
@@ -156,7 +156,7 @@ export function sessionListsContract(engine: Engine): void {
       expect(await find('toString', 'function', true)).toEqual([])
     })
 
-    test('ids are found by owner and metadata, either all of them or none', async () => {
+    test('ids are found by owner and metadata, alone and together', async () => {
       const tenant = fresh('tenant')
       const at = (folder: string, branch: string) => ({ metadata: { folder, branch } })
       await made(tenant, 'a', { owner: 'ada', ...at('/p', 'main') })

@@ -160,7 +160,7 @@ export function sessionStoreContract(engine: Engine): void {
       expect(await stores.deletion.state(session)).toBeUndefined()
     })
 
-    test('of many ids, the live sessions of the tenant are returned', async () => {
+    test('a check of many ids returns the live sessions of the tenant', async () => {
       const tenant = fresh('tenant')
       const made = await Promise.all(Array.from({ length: 120 }, () => stores.sessions.create(make({ tenant }))))
       const [foreign, gone, removed] = [await stores.sessions.create(make()), made.pop(), made.pop()]
