@@ -4,9 +4,10 @@ import { CHAT_IDS } from '../../log/request/wire-names.ts'
 import type { Model } from '../../ports/model.ts'
 import type { FetchFunction, ServerSettings } from './model-settings.ts'
 import { outputTokensFor } from './output-tokens.ts'
+import { poolModels } from './pooled-models.ts'
 import { createProviderModel } from './provider-model.ts'
 import type { ProviderTraits } from './provider-traits.ts'
-import { argumentsOf, withRawToolCalls } from './raw-arguments.ts'
+import { withRawToolCalls } from './raw-arguments.ts'
 
 const TRAITS: ProviderTraits = {
   arguments: 'raw',
@@ -26,16 +27,15 @@ export function openCompatible(modelId: string, settings: ServerSettings, fetch:
     provider: 'openai-compatible',
     modelId,
     traits: TRAITS,
-    languageModel: (request) => {
-      const raw = argumentsOf(request)
+    languageModel: poolModels((raw) => {
       const provider = createOpenAICompatible({
         name: 'openaiCompatible',
         baseURL: settings.baseUrl,
         includeUsage: true,
-        transformRequestBody: (body) => ({ ...body, messages: withRawToolCalls(body['messages'], raw) }),
+        transformRequestBody: (body) => ({ ...body, messages: withRawToolCalls(body['messages'], raw.current) }),
         ...definedFields({ apiKey: settings.apiKey, fetch }),
       })
       return provider.chatModel(modelId)
-    },
+    }),
   })
 }

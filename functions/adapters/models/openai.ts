@@ -5,9 +5,10 @@ import { readJson } from '../../log/json/exact-json.ts'
 import type { Model } from '../../ports/model.ts'
 import type { FetchFunction, KeySettings } from './model-settings.ts'
 import { outputTokensFor } from './output-tokens.ts'
+import { poolModels } from './pooled-models.ts'
 import { createProviderModel } from './provider-model.ts'
 import type { ProviderTraits } from './provider-traits.ts'
-import { argumentsOf, withRawArguments } from './raw-arguments.ts'
+import { withRawArguments } from './raw-arguments.ts'
 
 const TRAITS: ProviderTraits = {
   arguments: 'raw',
@@ -28,15 +29,14 @@ export function openOpenAi(modelId: string, settings: KeySettings, fetch: FetchF
     provider: 'openai',
     modelId,
     traits: TRAITS,
-    languageModel: (request) => {
-      const raw = argumentsOf(request)
+    languageModel: poolModels((raw) => {
       const provider = createOpenAI({
         apiKey: settings.apiKey,
         ...definedFields({ baseURL: settings.baseUrl }),
-        fetch: (input, init) => fetch(input, { ...init, ...patchedBody(init?.body, raw) }),
+        fetch: (input, init) => fetch(input, { ...init, ...patchedBody(init?.body, raw.current) }),
       })
       return provider.responses(modelId)
-    },
+    }),
   })
 }
 

@@ -1,5 +1,4 @@
 import { APICallError } from '@ai-sdk/provider'
-import type { LanguageModelV4 } from '@ai-sdk/provider'
 import { definedFields } from '../../domain/defined-fields.ts'
 import type { ModelRequest } from '../../domain/model-request.ts'
 import { wellFormed, wellFormedMessages } from '../../log/json/well-formed.ts'
@@ -10,6 +9,7 @@ import type { Model, ModelEvent } from '../../ports/model.ts'
 import { readCompletion } from './completion-stream.ts'
 import { toCallOptions } from './call-options.ts'
 import { toModelError } from './errors/model-error.ts'
+import type { StreamingModel } from './pooled-models.ts'
 import type { ProviderTraits } from './provider-traits.ts'
 import { refusedIndex } from './errors/refused-message.ts'
 
@@ -18,7 +18,7 @@ interface ProviderModel {
   readonly modelId: string
   readonly traits: ProviderTraits
   /** Returns the package's model for one request. */
-  languageModel(request: ModelRequest): LanguageModelV4
+  languageModel(request: ModelRequest): StreamingModel
 }
 
 /** Creates a `Model` from a provider package: one HTTP request per completion, and every failure is a `ModelError`. */

@@ -7,11 +7,8 @@ export type Database = DatabaseSync
 
 /** Maximum wait of a statement for another process's write. */
 const BUSY_TIMEOUT_MS = 5_000
-/**
- * Page size. It is larger than SQLite's 4 KB, so that rows of some KB fill their pages. A commit still writes few
- * pages.
- */
-const PAGE_BYTES = 8192
+/** Page size of new files. A commit writes whole pages, so larger ones double the bytes written in a turn. */
+const PAGE_BYTES = 4096
 /**
  * Maximum attempts to open a file. If two processes open a new file at once, they collide at the switch to WAL, where
  * SQLite does not wait.

@@ -14,6 +14,9 @@ const waiting = new WeakMap<Database, Part[]>()
  * Like `transaction`, but in one commit with all others that are requested in this tick of the event loop. Examples are
  * results of calls that ended together, and rounds of different sessions. Each is all or nothing by itself, and none
  * waits for a later tick.
+ *
+ * `setImmediate` schedules the commit. Node would run a `process.nextTick` after each callback of a socket or a timer,
+ * so writes for different clients would never share a commit.
  */
 export function sharedTransaction<T>(database: Database, work: () => T): Promise<T> {
   return new Promise((resolve, reject) => {
@@ -24,7 +27,7 @@ export function sharedTransaction<T>(database: Database, work: () => T): Promise
       return
     }
     waiting.set(database, [part])
-    process.nextTick(commitWaiting, database)
+    setImmediate(commitWaiting, database)
   })
 }
 

@@ -1,0 +1,44 @@
+import type { LanguageModelV4 } from '@ai-sdk/provider'
+import type { ModelRequest } from '../../domain/model-request.ts'
+import { argumentsOf } from './raw-arguments.ts'
+
+/** The part of a package's model that is used. */
+export type StreamingModel = Pick<LanguageModelV4, 'doStream'>
+
+/** The raw arguments of the calls in a model's current request, in the order in which they are sent. */
+export interface RawArguments {
+  current: readonly string[]
+}
+
+interface PooledModel {
+  readonly raw: RawArguments
+  readonly model: StreamingModel
+}
+
+/** Models kept for later requests. Models above this number are created for one request. */
+const MAX_IDLE_MODELS = 32
+
+/**
+ * Returns a function that gives each request a package's model, created by `create` or used by an earlier request. The
+ * packages build their schemas anew for each model, which takes a fifth of a turn. A model serves one request at a time,
+ * because the hook that sets the raw arguments belongs to the model. It is idle again as soon as its request was sent.
+ */
+export function poolModels(create: (raw: RawArguments) => StreamingModel): (request: ModelRequest) => StreamingModel {
+  const idle: PooledModel[] = []
+  return (request) => ({
+    async doStream(options) {
+      const pooled = idle.pop() ?? newModel(create)
+      pooled.raw.current = argumentsOf(request)
+      try {
+        return await pooled.model.doStream(options)
+      } finally {
+        if (idle.length < MAX_IDLE_MODELS) idle.push(pooled)
+      }
+    },
+  })
+}
+
+function newModel(create: (raw: RawArguments) => StreamingModel): PooledModel {
+  const raw: RawArguments = { current: [] }
+  return { raw, model: create(raw) }
+}
