@@ -53,7 +53,7 @@ export interface Harness {
   /** The folder of rows and outputs. */
   readonly folder: string
   readonly key: SessionKey
-  /** As it was created. */
+  /** The session in its initial state. */
   readonly session: Session
   /** Every request sent to the model. */
   readonly requests: ModelRequest[]

@@ -127,7 +127,7 @@ describe('media of a tool result', () => {
       const texts = message.parts.flatMap((part) => (part.type === 'text' ? [part.text] : []))
       expect(texts.join('\n')).toBe(`all of them\n${omitted}`)
     }
-    // Each of the two messages has 64.
+    // Each of the two messages has 64 files.
     expect(files(join(harness.folder, 'outputs'))).toHaveLength(2 * 64)
   })
 

@@ -30,7 +30,7 @@ export function historyIndexListsContract(harness: () => HistoryIndexHarness): v
   describe('hits sorted by time', () => {
     const scope = { tenant: 'times' }
     const start = Date.UTC(2024, 0, 1)
-    // Documents whose order of writing differs from the order of their times, as in an import of several years.
+    // Documents that are not written in the order of their times, as in an import of several years.
     const texts = Array.from({ length: 60 }, (_, place) =>
       document(`ledger entry ${place}`, { ...scope, time: start + ((place * 37) % 60) * 11 * DAY }),
     )

@@ -9,7 +9,7 @@ import { endAfter, header, headOf, openFixture, resultOf, roundAfter, startRun }
 import type { SessionFixture } from './session-fixture.ts'
 import type { Engine, Stores } from './stores.ts'
 
-/** More than the 400 KB of an item of DynamoDB, each letter of four bytes. */
+/** A text above DynamoDB's limit of 400 KB per item. Each letter has four bytes. */
 const LONG = '𐐷'.repeat(150_000)
 
 /** Writes that fill one item of a session up to its limit. Returns the log's last id, or the end of the run. */

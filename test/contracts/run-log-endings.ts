@@ -256,7 +256,7 @@ export function runLogEndingsContract(engine: Engine): void {
       expect(await snapshot(fixture, fixture.key)).toEqual(before)
     })
 
-    // A claim may check the rows alone, because the next holder's claim raises the same rows again.
+    // A claim needs to check only the rows, because the next holder's claim raises the same rows.
     const heldCalls = headerCalls.filter((call) => call !== 'claim')
     test.each(heldCalls)('%s is refused as soon as another holder has acquired the lease', async (call) => {
       const fixture = await openFixture(stores)

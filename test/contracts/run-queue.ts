@@ -5,7 +5,7 @@ import { eventually } from '../eventually.ts'
 
 const key = (session: string): SessionKey => ({ tenant: 'default', session })
 
-/** Contract of every run queue (functions/ports/run-queue.ts): a hint reaches a handler at least once, soon. */
+/** Contract of every run queue (functions/ports/run-queue.ts): a hint reaches a handler at least once, and soon. */
 export function runQueueContract(name: string, open: () => RunQueue | Promise<RunQueue>): void {
   describe(`${name} keeps the promises of a run queue`, () => {
     test('a hint reaches the handler with tenant and session', async () => {

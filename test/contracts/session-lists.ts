@@ -38,7 +38,7 @@ export function sessionListsContract(engine: Engine): void {
 
     test('sessions are sorted by each time in each order, and those without messages come last', async () => {
       const tenant = fresh('tenant')
-      // Created in the order a, b, c, d; their last messages say c, a, b; d and e have none.
+      // The sessions are created in the order a, b, c, d, e. The order by last message is c, a, b; d and e have no message.
       const [a, b, c] = [await made(tenant, 'a'), await made(tenant, 'b'), await made(tenant, 'c')]
       await made(tenant, 'd')
       await made(tenant, 'e')

@@ -14,7 +14,7 @@ import type { SessionJanitor } from '../../functions/ports/session-janitor.ts'
 import type { SessionStore } from '../../functions/ports/session-store.ts'
 import type { UsageLedger } from '../../functions/ports/usage-ledger.ts'
 
-/** A clock that moves only when a test moves it. Sleeping takes none of its time. */
+/** A clock that advances only when a test advances it. A sleep does not advance it. */
 export interface ManualClock extends Clock {
   set(milliseconds: number): void
   advance(milliseconds: number): void

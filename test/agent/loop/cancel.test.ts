@@ -12,7 +12,7 @@ afterEach(async () => {
 })
 const set = async (options: Parameters<typeof openHarness>[0]): Promise<Harness> =>
   (harness = await openHarness(options))
-/** A lease is valid for a minute. `running-program.ts` says what is promised: a second. */
+/** Time limit of a cancel, well below the minute of a lease. `running-program.ts` tests the promise of one second. */
 const SOON_MS = 20_000
 const echo = makeTool('echo', async (input) => ({ text: JSON.stringify(input) }))
 const clientTools = [{ name: 'ask', description: 'asks the caller', parameters: { type: 'object' } }]

@@ -22,7 +22,7 @@ const statuses = (messages: readonly Message[]): string[] =>
 
 const never = (): Promise<never> => new Promise(() => undefined)
 
-/** Fails the first attempt, before or after the work. */
+/** Fails the first attempt, before or after its write. */
 function failingOnce<Args extends unknown[], Result>(
   work: (...args: Args) => Promise<Result>,
   acts = false,

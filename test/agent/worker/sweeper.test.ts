@@ -14,13 +14,13 @@ interface Backlog {
   readonly due?: readonly SessionKey[]
   readonly tombstones?: readonly SessionKey[]
   readonly expired?: readonly SessionKey[]
-  /** Sessions whose look, hint or deletion fails. */
+  /** Sessions whose read, hint or deletion fails. */
   readonly failing?: readonly string[]
   /** Milliseconds that each step takes. */
   readonly stepMs?: number
 }
 
-/** A backlog in memory over virtual time, and what sweeps did to it. */
+/** A backlog in memory with a virtual clock. Records the effects of sweeps. */
 function createBacklog({ due = [], tombstones = [], expired = [], failing = [], stepMs = 30 }: Backlog) {
   let now = 0
   const times = new Map<string, { readonly key: SessionKey; due: number; readonly deleted: boolean }>()

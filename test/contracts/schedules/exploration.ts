@@ -8,7 +8,7 @@ import type { Processes } from './processes.ts'
 
 export interface Outcome {
   readonly violation: Violation | undefined
-  /** Steps that happened, in order. */
+  /** Executed steps, in order. */
   readonly trace: readonly string[]
 }
 
@@ -20,13 +20,13 @@ export interface Kind<Schedule> {
 
 export interface Exploration {
   readonly seed: number
-  /** How many schedules were run, those of the shrinking not counted. */
+  /** Number of executed schedules, without those of the shrinking. */
   readonly schedules: number
   readonly steps: number
   readonly failure?: {
     readonly rule: string
     readonly message: string
-    /** Gives the schedule again: `--seed <seed> --path <path>`. */
+    /** Options that repeat the schedule: `--seed <seed> --path <path>`. */
     readonly path: string
     readonly trace: readonly string[]
     readonly schedule: unknown
@@ -39,7 +39,7 @@ export interface Options {
   readonly budgetMs?: number
   readonly least?: number
   readonly seed: number
-  /** Steps that a schedule chooses, at most. */
+  /** Maximum number of steps that a schedule chooses. */
   readonly steps: number
   readonly path?: string
   /** Looks for a smaller schedule that fails. */

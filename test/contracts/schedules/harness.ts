@@ -68,7 +68,7 @@ export interface Harness {
   lastLive: Snapshot
   /** Hints in flight to a worker. */
   hints: number
-  /** The next holder that polls hands over. */
+  /** The next holder that polls hands off its run. */
   handOff: boolean
   /** Set when hints and adversaries are gone, and only the sweeper wakes workers. */
   fair: boolean
@@ -87,7 +87,7 @@ export function isDue(harness: Harness): boolean {
   return due !== undefined && due <= harness.stores.clock.now()
 }
 
-/** A lease is held, so a worker finds nothing to do. */
+/** Whether the lease is held. A worker then does nothing. */
 export const isLeased = ({ seen: { header }, stores: { clock } }: Harness): boolean =>
   header !== undefined && !isFree(header, clock.now())
 

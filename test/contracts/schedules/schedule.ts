@@ -109,8 +109,8 @@ export const SESSION_SCHEDULES: Kind<Schedule> = {
 }
 
 /**
- * Runs a schedule on a fresh session, checking every step; then lets each process continue fairly until no work is left. `join`:
- * puts others beside those of the schedule.
+ * Runs a schedule on a fresh session, checking every step; then lets each process continue fairly until no work is left. `join`
+ * may add processes to those of the schedule.
  */
 export async function runSchedule(
   stores: Stores,

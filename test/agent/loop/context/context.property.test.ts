@@ -85,7 +85,7 @@ interface Step {
   readonly point: Point
   readonly of: Requested
   readonly sized: SizedRequest
-  /** There was no decision since the request before, and no run ended that policies consider. */
+  /** Whether no decision was made since the previous request, and no run has ended that policies consider. */
   readonly extendsLast: boolean
 }
 

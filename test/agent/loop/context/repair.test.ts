@@ -96,7 +96,7 @@ describe('a refused request', () => {
     expect(run.error?.message).toContain(result?.id ?? '?')
     // The usual form, narrow names, and arguments as an object. The request has no media and no reasoning.
     expect(harness.requests).toHaveLength(4)
-    // Neither form has helped, so the next run begins with the usual one.
+    // No form was accepted, so the next run begins with the usual one.
     expect(await stepsOf(harness)).toEqual([])
   })
 })

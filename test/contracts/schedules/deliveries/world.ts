@@ -45,7 +45,7 @@ export interface World {
   readonly sleeps: Set<{ readonly until: number }>
   /** The rows after the last step. */
   rows: ReadonlyMap<string, Delivery>
-  /** Which process has claimed a row under this name. */
+  /** The process that has claimed a row under this name. */
   readonly owners: Map<string, string>
   hints: number
   deletion: 'none' | 'begun' | 'done'
@@ -60,14 +60,14 @@ export interface World {
 
 export const silentLogger: Logger = { info: () => undefined, warn: () => undefined, error: () => undefined }
 
-/** Does something as a part of `parent`, which stops and dies with it. */
+/** Executes `body` as a part of `parent`: it stops and dies with `parent`. */
 export function part<T>({ processes }: World, parent: Process, body: (process: Process) => Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     processes.spawn(parent.name, (process) => body(process).then(resolve, reject), parent)
   })
 }
 
-/** A port whose every call is a step of its own. Writes meet what the schedule has for them. */
+/** Wraps a port so that each call is a separate step. The schedule decides the outcome of each write. */
 export function inSteps<Port extends object>(
   world: World,
   parent: Process,
@@ -91,7 +91,7 @@ export function inSteps<Port extends object>(
   return Object.fromEntries(calls) as Port
 }
 
-/** The call and the delivery that it is about, by the end of its id. */
+/** Label of a call: its name, and the end of the delivery's id. */
 function labelOf(name: string, [first]: readonly unknown[]): string {
   const { id } = { id: '', ...(first as { readonly id?: string }) }
   return id === '' ? name : `${name} ${id.slice(20)}`
