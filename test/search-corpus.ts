@@ -4,7 +4,7 @@ import { gunzipSync } from 'node:zlib'
 import type { AssistantMessage, Message, ToolMessage, UserMessage } from '../functions/domain/messages/message.ts'
 import { callText } from '../functions/log/call-text.ts'
 
-/** Recorded conversations lie beside the repository, where they are at hand. */
+/** Folder of recorded conversations beside the repository. Not every machine has it. */
 const DATA = join(import.meta.dirname, '../../shared/data')
 export const hasRecordings = (): boolean => existsSync(join(DATA, 'transcripts.jsonl.gz'))
 

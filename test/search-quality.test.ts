@@ -19,16 +19,16 @@ import {
 import { RETELLINGS, retellings } from './search-retellings.ts'
 
 /**
- * Known-item searches over recorded conversations. The queries recorded with them all ask for tool events. Our own
- * queries (`fixtures/search-queries.jsonl`, by conversation and index) ask for texts of people and the assistant, for
- * parts of words, and as plain questions.
+ * Known-item searches over recorded conversations. The recorded queries all search for tool events. Our own queries
+ * (`fixtures/search-queries.jsonl`, by conversation and index) search for texts of people and the assistant, for parts of words,
+ * and by plain questions.
  */
 const TENANT = 'corpus'
 
 interface Found {
   readonly kind: string
   readonly query: string
-  /** Place of the first right hit, from 1; Infinity when it is not among the first ten. */
+  /** Rank of the first correct hit, from 1. Infinity if it is not among the first ten. */
   readonly rank: number
   readonly milliseconds: number
 }
@@ -111,7 +111,7 @@ async function buildIndex(database: Database, corpus: readonly CorpusSession[]):
   }
 }
 
-/** In every way, three times each. */
+/** Adds documents in which agents of each kind searched each query three times. */
 async function retell(database: Database, index: HistoryIndex): Promise<void> {
   const documents = await retellings(TENANT, index, RETELLINGS)
   const tables = createHistoryTables(database)

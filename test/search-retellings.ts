@@ -9,7 +9,7 @@ import { renderEntries } from '../functions/search/documents/entries.ts'
 import { withoutMarks } from '../functions/search/documents/snippet.ts'
 import { readRecordedQueries } from './search-corpus.ts'
 
-/** How often each query was asked before. */
+/** Number of earlier searches of each query. */
 const TIMES = 3
 
 /**
@@ -28,7 +28,7 @@ interface Asked {
 }
 
 /**
- * Asks each recorded query in a session of its own, where an agent reports its hits, or that it found nothing. Searches
+ * Searches each recorded query in a separate session, in which an agent reports its hits, or that it found nothing. Searches
  * must not rank these texts above the real events.
  */
 export async function retellings(
@@ -111,7 +111,9 @@ const SESSIONS: { readonly [how in Retelling]: (log: Log, asked: Asked) => void 
     log.says('assistant', 'Yes, it was on Tuesday.', SEARCHED)
   },
 
-  /** One member, one whose member searches, and one three below, with two more beside the first. */
+  /**
+   * The depth of the searching member grows with `time`, from one to three. The third time, two more members search at depth one.
+   */
   team(log, { query, time, reply }) {
     const texts = [query, `Ask the researcher about ${query}`, `delegate "what was ${query}" to the researcher`]
     log.says('user', texts[time] ?? query)
@@ -131,7 +133,7 @@ const SESSIONS: { readonly [how in Retelling]: (log: Log, asked: Asked) => void 
     log.says('assistant', reply)
   },
 
-  /** A request as any other, or the command line. */
+  /** Searches with an HTTP tool or with the command line. */
   http(log, { query, time, hits, reply }) {
     log.says('user', time === 0 ? query : `Find ${query}`)
     const data = hits.map(({ snippet, messageId, role }) => ({
@@ -151,7 +153,7 @@ const SESSIONS: { readonly [how in Retelling]: (log: Log, asked: Asked) => void 
   },
 }
 
-/** A member with an own search, which the loop knows of. */
+/** Adds a member that uses our search tool, so the loop has marked its messages. */
 function delegate(log: Log, { query, reply, depth }: { query: string; reply: string; depth: number }): void {
   const task = `Search the history for ${query} and tell me what came of it`
   const id = log.calls(DELEGATE_TOOL, { member: 'researcher', task }, reply, SEARCHED)
@@ -161,7 +163,7 @@ function delegate(log: Log, { query, reply, depth }: { query: string; reply: str
   log.says('assistant', reply, { ...parent, ...SEARCHED })
 }
 
-/** A member whose search the loop knows nothing of. */
+/** Adds a member that searches with another tool, so the loop has not marked its messages. */
 function delegated(log: Log, query: string, reply: string, work: () => void): void {
   const task = `Everything that is known about ${query}`
   const id = log.calls(DELEGATE_TOOL, { member: 'researcher', task }, reply)

@@ -2,7 +2,7 @@ import { fc } from '../generators/seeded.ts'
 import { describe, expect, test } from 'vitest'
 import { isSessionId, isTenant, isUlid, nextId, nextIds, timeOfId, nextRunId } from '../../functions/domain/ids.ts'
 
-/** Milliseconds that a clock shows, jumping forward and back between 1970 and the year 10889. */
+/** Times of a clock that jumps forward and back between the years 1970 and 10889, in milliseconds. */
 const clock = fc.array(fc.integer({ min: 0, max: 2 ** 48 - 2 }), { minLength: 1, maxLength: 50 })
 
 describe('nextId', () => {

@@ -33,8 +33,8 @@ export interface WrittenCorpus {
 }
 
 /**
- * Writes `count` messages of many sessions into the table: texts, calls that run and then end, outputs that are offloaded,
- * secrets, empty texts, and a few that no index takes. Numbered from `from`.
+ * Writes `count` messages of many sessions into the table: texts, calls that run and then end, offloaded outputs, secrets, empty
+ * texts, and a few messages that every index refuses. Their numbers start at `from`.
  */
 export async function writeCorpus(dependencies: DynamoDependencies, count: number, from = 0): Promise<WrittenCorpus> {
   const sessions: SessionKey[] = []

@@ -36,7 +36,7 @@ withEngines(['dynamodb', 'opensearch'], (endpoints) => {
         for (let more = true; more;) more = (await deletion.removeRows(key, 500)).more
       }
       records = await readStream(harness)
-      // An index that forgets removals at once, where others keep them for a minute.
+      // This index forgets removals at once. By default, an index remembers them for a minute.
       await harness.direct.indices.putSettings({ index: harness.alias, body: { index: { gc_deletes: '0s' } } })
       harness.proxy.decide((request) => unlucky(request, random))
       await deliver(harness, disordered(records, random))
@@ -90,9 +90,9 @@ withEngines(['dynamodb', 'opensearch'], (endpoints) => {
       const ofDeleted = records.filter(({ dynamodb }) =>
         deleted.some(({ tenant, session }) => dynamodb?.NewImage?.['pk']?.S === `S#${tenant}#${session}`),
       )
-      // A new index remembers no removal, as one does some time after it.
+      // A rebuilt index remembers no removal, like an index after a minute.
       await harness.rebuild()
-      // It had read the sessions before they were deleted, and died before it read them again.
+      // This indexer read the sessions before their deletion, and crashed before it read them again.
       const live = async (key: SessionKey) => ({ ...key, ...LIVE })
       const indexDeadLetters = { send: async () => {} }
       const index = createIndexer({ ...harness.dependencies, sessions: { read: live }, indexDeadLetters })
@@ -125,7 +125,7 @@ async function readStream(harness: IndexHarness): Promise<StreamRecord[]> {
   return found
 }
 
-/** A tenth of the records is repeated, a tenth is late, and all are in random order. */
+/** Puts the records into random order. A tenth is repeated, and a tenth is late. */
 function disordered(records: readonly StreamRecord[], random: () => number): StreamRecord[][] {
   const doubled = records.flatMap((record) => (random() < 0.1 ? [record, record] : [record]))
   const [soon, late] = [doubled.filter((_, place) => place % 10 !== 0), doubled.filter((_, place) => place % 10 === 0)]
@@ -155,7 +155,7 @@ async function deliver(harness: IndexHarness, batches: readonly (readonly Stream
   }
 }
 
-/** For a third of the writes, the engine is busy or the response is lost. */
+/** Chooses the outcome of a write: for a third of them, the engine is busy or the response is lost. */
 function unlucky({ path }: ProxiedRequest, random: () => number): Fate {
   if (path !== '/_bulk') return 'pass'
   const chance = random()

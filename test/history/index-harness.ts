@@ -26,11 +26,11 @@ import { dynamodbClient, streamsClient } from '../engines/clients.ts'
 import { until } from '../eventually.ts'
 import { indexContents } from './index-contents.ts'
 
-/** How much faster than the machine's the clock of the indexes goes: they wait for seconds, the tests do not. */
+/** Factor by which the indexes' clock is faster than real time, so that the tests do not wait for seconds. */
 const SPEED = 20
 const quiet = { info: () => {}, warn: () => {}, error: () => {} }
 
-/** A table with its stream, an index, and everything that keeps the one in step with the other. */
+/** Opens a table with its stream, an index, and the parts that keep the index up to date with the table. */
 export async function openIndexHarness(endpoints: { readonly dynamodb: string; readonly opensearch: string }) {
   const client = dynamodbClient(endpoints.dynamodb)
   const streams = streamsClient(endpoints.dynamodb)
@@ -79,7 +79,7 @@ export async function openIndexHarness(endpoints: { readonly dynamodb: string; r
       rebuildIndex({ ...dependencies, builder: createOpenSearchHistoryBuilder(search), clock: search.clock }),
     poll: (handle: Handle) =>
       pollMarked({ client: streams, tableName, clock: table.clock, logger: quiet }, client, handle),
-    /** Everything that the index has, by id: version and content. */
+    /** All documents of the index by id: version and content. */
     contents: (): Promise<Map<string, unknown>> => indexContents(endpoints.opensearch, alias),
     async stop() {
       await direct.indices.delete({ index: `${alias}*`, expand_wildcards: 'all' })
@@ -104,10 +104,10 @@ function fastClock(): Clock {
 
 type Handle = (records: readonly StreamRecord[]) => Promise<{ readonly failed: readonly string[] }>
 
-/** Rows that are there to be seen in the stream alone. */
+/** Partition of marker rows. They are written only to appear in the stream. */
 const MARKS = 'marks of a test'
 
-/** A poller that can say when it has handed on everything that was written before. */
+/** Starts a poller with `caughtUp`, which resolves when all earlier writes have been passed to `handle`. */
 function pollMarked(dependencies: Omit<ShardDependencies, 'handle'>, client: DynamoDBClient, handle: Handle) {
   const { tableName: TableName } = dependencies
   const seen = new Set<string | undefined>()

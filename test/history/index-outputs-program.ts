@@ -8,7 +8,7 @@ import { redactSecrets } from '../../functions/search/redaction/redact.ts'
 import type { Message } from '../../functions/domain/messages/message.ts'
 import { sayMemory } from './memory-of.ts'
 
-/** Indexes these messages, whose outputs are in this folder, with a writer whose server takes everything. */
+/** Indexes the messages of a file. Their outputs are in a folder, and the writer's server accepts every document. */
 const [folder = '', file = ''] = process.argv.slice(2)
 const { default: messages } = (await import(file, { with: { type: 'json' } })) as { default: readonly Message[] }
 const key = { tenant: 'acme', session: 's-1' }
@@ -43,6 +43,6 @@ const index = createIndexer<Message>({
   clock,
   logger: { warn: () => undefined },
 })
-// The rules are part of every process that has met a text like a secret.
+// Loads the redaction rules first, so that their memory does not count.
 await redactSecrets('_authToken=abc')
 await sayMemory(async () => ({ ...(await index(messages)), stored }))

@@ -36,7 +36,7 @@ type Fate = (change: HistoryChange) => WriteOutcome
 let now = NOW
 afterEach(() => void (now = NOW))
 
-/** An indexer on ports held in memory. `sessions` says at each read of the session whether it lives. */
+/** An indexer on ports in memory. `lives` has the result of each read of the session: whether it is live. */
 function harness(
   options: { readonly lives?: readonly boolean[]; readonly fate?: Fate; readonly output?: Uint8Array } = {},
 ) {
@@ -261,7 +261,7 @@ test('records beyond the deadline are redelivered; a record that exceeds it alon
   const output = Buffer.from('line of text\n'.repeat(1_000_000))
   const whole = { bytes: output.length, lines: 1, sha256: '', mediaType: 'text/plain', object: 'object-1' }
   const long = { ...listing, output: whole } as Message
-  /** The time is over with the first write. */
+  /** The deadline passes during the first write. */
   const hurried = () => {
     const over = new AbortController()
     const fate: Fate = () => {

@@ -1,14 +1,14 @@
 import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
 
-/** Memory that a started program reports, in MB: with everything loaded, and at most. */
+/** Memory that a started program reports, in MB: before its work, and the maximum. */
 export interface UsedMemory {
   readonly idle: number
   readonly most: number
   readonly result: unknown
 }
 
-/** Runs a program on the heap that it is given (MB), and returns what it says of itself. Rejects when it fails. */
+/** Runs a program with a heap limit (MB), and returns its report of memory. Rejects if the program fails. */
 export async function memoryOf(
   program: string,
   { heap, args, env = {} }: { readonly heap: number; readonly args: readonly string[]; readonly env?: object },
@@ -28,7 +28,7 @@ export async function memoryOf(
 
 const POLL_INTERVAL_MS = 20
 
-/** In such a program: does the work and says what memory it took. */
+/** Called by such a program: does the work and prints the memory that it used. */
 export async function sayMemory(work: () => Promise<unknown>): Promise<void> {
   const idle = process.memoryUsage.rss()
   let most = idle

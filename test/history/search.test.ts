@@ -19,7 +19,7 @@ const ALL_LIVE: Sessions = {
   readLabels: async (_tenant, sessions) => new Map(sessions.map((session) => [session, { metadata: {} }])),
 }
 
-/** An index that has found these messages. */
+/** An index whose searches find these messages. */
 function indexOf(hits: readonly { id: string; role: HistoryRole; snippet?: string }[], next?: string): HistoryIndex {
   return {
     search: () =>
@@ -40,7 +40,7 @@ function indexOf(hits: readonly { id: string; role: HistoryRole; snippet?: strin
   }
 }
 
-/** A reader of one log; `reads` counts the messages that it handed out. */
+/** A reader of one log. `reads` counts the messages that it has returned. */
 function readerOf(log: readonly Message[]): LogReader & { reads: number } {
   const notAsked = (): Promise<never> => Promise.reject(new Error('a search reads messages only'))
   const reader = {

@@ -13,14 +13,14 @@ const APPLY = ['initialize', 'tools_call', 'sse-retry']
 const LEFT_OUT: { readonly [scenario: string]: string } = {
   'elicitation-sep1034-client-defaults': 'servers are not offered to ask people',
 }
-/** Keys come from the settings: there is no authorization flow. */
+/** Scenarios of authorization flows. The program has none, because its keys are settings. */
 const WITHOUT_A_FLOW = /^auth\//
 
 let folder: string
 beforeAll(() => (folder = mkdtempSync(join(tmpdir(), 'tooltrail-conformance-'))))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/** Runs the official suite; what it says goes to either stream. */
+/** Runs the official suite. Returns its output on both streams. */
 async function conformance(...words: string[]): Promise<string> {
   const { stdout, stderr } = await promisify(execFile)(process.execPath, [CONFORMANCE, ...words], { cwd: folder })
   return stdout + stderr

@@ -1,7 +1,7 @@
 import { createConnection, nameOf } from '../../functions/adapters/mcp/connection.ts'
 import { createSystemClock } from '../../functions/adapters/memory/system-clock.ts'
 
-/** Client program for the official suite: lists the server's tools as a run does, and calls each of them once. */
+/** Client program for the official suite: lists the server's tools like a run, and calls each tool once. */
 const url = process.argv.at(-1) ?? ''
 const connection = createConnection({
   url,

@@ -1,6 +1,6 @@
 /*
  * Many MCP clients and models send null or "" for a parameter that they do not set, and numbers as texts. The tools of /mcp, and an
- * agent's own tools on each wire, take null and "" as absent, and "5" as 5.
+ * agent's own tools on each wire, treat null and "" as absent, and "5" as 5.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'

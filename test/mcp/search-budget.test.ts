@@ -27,7 +27,7 @@ const uuid = (n: number): string =>
     .replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/u, '$1-$2-$3-$4-$5')
 const hash = (n: number): string => createHash('sha256').update(`${n}`).digest('hex')
 
-/** Results as real programs print them, each some KB long. */
+/** Typical outputs of real programs, each several KB long. */
 const OUTPUTS: readonly (readonly [string, (n: number) => string])[] = [
   ['a log of commits', (n) => `commit ${hash(n)}\nAuthor: Ann Lee <ann@example.com>\n\n    Fix the checkout total\n`],
   [
@@ -47,7 +47,7 @@ const OUTPUTS: readonly (readonly [string, (n: number) => string])[] = [
   ],
 ]
 
-/** A session as imports bring them, whose result is long. */
+/** Creates a session like an import, with a long result. */
 async function imported(n: number, id: string, output: string): Promise<void> {
   const folder = `/home/ann/projects/customers/northwind/shop-frontend-${n}/packages/checkout`
   const metadata = { folder, source: 'claude-code', branch: `fix/checkout-total-${n}` }

@@ -15,7 +15,7 @@ const CONFORMANCE = resolve(import.meta.dirname, '../../node_modules/@modelconte
 /** Scenarios that apply to every server. */
 const APPLY = ['server-initialize', 'ping', 'tools-list', 'dns-rebinding-protection']
 
-/** The others ask for what this server does not offer. */
+/** Scenarios that are skipped, because this server does not offer their feature. */
 const LEFT_OUT: { readonly [scenario: string]: string } = {
   'completion-complete': 'no completions',
   'elicitation-sep1034-defaults': 'a tool of its own, test_*; ours ask nobody',

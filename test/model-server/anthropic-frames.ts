@@ -3,7 +3,7 @@ import { finishOf, piecesOf, sse, USED } from './scripted-completion.ts'
 
 const STOP = { stop: 'end_turn', 'tool-calls': 'tool_use', length: 'max_tokens', filtered: 'refusal' } as const
 
-/** A completion as a stream of the Anthropic Messages API, one string an event. */
+/** Builds the Anthropic Messages API's stream of a completion, one string per event. */
 export function anthropicFrames(completion: ScriptedCompletion, model = 'claude-scripted'): string[] {
   const event = (data: { type: string; [key: string]: unknown }): string => sse(data, data.type)
   const usage = {

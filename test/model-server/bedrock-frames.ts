@@ -9,7 +9,7 @@ const STOP = {
   filtered: 'guardrail_intervened',
 } as const
 
-/** A completion as a stream of Bedrock's ConverseStream, one binary event-stream message a frame. */
+/** Builds the ConverseStream of a completion for Bedrock, one binary event-stream message per frame. */
 export function bedrockFrames(completion: ScriptedCompletion): Uint8Array[] {
   const blocks = completion.parts.flatMap((part, contentBlockIndex) => [
     ...startOf(part).map((start) => eventFrame('contentBlockStart', { contentBlockIndex, start })),
@@ -33,7 +33,7 @@ export function bedrockFrames(completion: ScriptedCompletion): Uint8Array[] {
   ]
 }
 
-/** One frame; `exception` frames are how Bedrock reports throttling within a stream. */
+/** Builds one frame. Bedrock reports throttling within a stream by an `exception` frame. */
 export function eventFrame(name: string, payload: object, type: 'event' | 'exception' = 'event'): Uint8Array {
   const headers = Buffer.concat([
     header(':message-type', type),
@@ -44,7 +44,10 @@ export function eventFrame(name: string, payload: object, type: 'event' | 'excep
   return encode(headers, Buffer.from(JSON.stringify({ ...payload, p: 'abcdefgh' })))
 }
 
-/** `application/vnd.amazon.eventstream`: lengths, their checksum, headers, payload, a checksum of it all; big-endian. */
+/**
+ * `application/vnd.amazon.eventstream`: the lengths, their checksum, the headers, the payload, and a checksum of everything.
+ * Numbers are big-endian.
+ */
 function encode(headers: Buffer, payload: Buffer): Uint8Array {
   const prelude = Buffer.alloc(8)
   prelude.writeUInt32BE(16 + headers.length + payload.length, 0)

@@ -10,7 +10,10 @@ const USAGE = {
   completion_tokens_details: { reasoning_tokens: USED.reasoning },
 }
 
-/** A completion as a Chat Completions stream: one string a frame, arguments in pieces, usage in a frame of its own. */
+/**
+ * Builds the Chat Completions stream of a completion, one string per frame. Arguments are split into chunks, and usage has a
+ * separate frame.
+ */
 export function chatFrames(completion: ScriptedCompletion, model = 'scripted'): string[] {
   const chunk = (rest: object): string =>
     sse({ id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1_700_000_000, model, ...rest })

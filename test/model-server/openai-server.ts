@@ -7,7 +7,7 @@ import type { ScriptedCompletion, ScriptedPart } from './scripted-completion.ts'
 
 /**
  * Response of the server to one request. Streams a completion, given as parts or as a recorded assistant message. The
- * stream is cut after `cutAfter` frames, or silent after `hangAfter`. Or refuses with a status and headers such as
+ * stream is cut after `cutAfter` frames, or silent after `hangAfter`. Or refuses the request with a status and headers such as
  * `Retry-After`.
  */
 export type OpenAiStep =
@@ -18,7 +18,7 @@ export type OpenAiStep =
     }
   | { readonly status: number; readonly headers?: { readonly [name: string]: string }; readonly body?: object }
 
-/** An assistant message as Chat Completions logs keep it. */
+/** An assistant message in the format of Chat Completions logs. */
 interface RecordedCompletion {
   readonly role: 'assistant'
   readonly content?: string | null
@@ -42,14 +42,14 @@ export interface OpenAiServer {
   /** For `MODEL_BASE_URL`. */
   readonly baseUrl: string
   readonly requests: readonly RecordedRequest[]
-  /** The body of each request so far, parsed. */
+  /** Parsed bodies of all requests so far. */
   bodies(): ChatRequest[]
   close(): Promise<void>
 }
 
 /**
- * A local server that speaks Chat Completions: each request is recorded and answered by the next step of the script, or by
- * what the script says of it. A request beyond the script gets status 500, never an invented completion.
+ * Starts a local server for Chat Completions. It records each request and responds with the next step of the script, or with the
+ * step that a script function returns. A request beyond the script gets status 500, never an invented completion.
  */
 export async function startOpenAiServer(
   script: readonly OpenAiStep[] | ((request: ChatRequest, index: number) => OpenAiStep | Promise<OpenAiStep>),

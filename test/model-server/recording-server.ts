@@ -12,12 +12,12 @@ export interface RecordedRequest {
 }
 
 export interface Reply {
-  /** 200 when left out. */
+  /** Default: 200. */
   readonly status?: number
   readonly headers?: { readonly [name: string]: string }
-  /** Each is written, and flushed, on its own. */
+  /** Each frame is written and flushed separately. */
   readonly frames: readonly (string | Uint8Array)[]
-  /** After the frames: end the body (default), break the connection, or say nothing more until the client leaves. */
+  /** Action after the frames: end the body (default), break the connection, or stay silent until the client disconnects. */
   readonly end?: 'close' | 'break' | 'hang'
 }
 
@@ -28,7 +28,7 @@ export interface RecordingServer {
   close(): Promise<void>
 }
 
-/** Starts a local HTTP server that records each request and replies as given. `index` counts requests from 0. */
+/** Starts a local HTTP server that records each request and sends the reply of `replyTo`. `index` counts requests from 0. */
 export async function startRecordingServer(
   replyTo: (request: RecordedRequest, index: number) => Reply | Promise<Reply>,
 ): Promise<RecordingServer> {

@@ -10,7 +10,7 @@ const USAGE = {
   total_tokens: USED.input + USED.output,
 }
 
-/** A completion as a stream of the OpenAI Responses API, one string an event. */
+/** Builds the OpenAI Responses API's stream of a completion, one string per event. */
 export function responsesFrames(completion: ScriptedCompletion, model = 'gpt-scripted'): string[] {
   const response = { id: 'resp_1', object: 'response', created_at: 1_700_000_000, model, status: 'in_progress' }
   const finish = finishOf(completion)

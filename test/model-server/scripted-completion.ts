@@ -1,15 +1,15 @@
-/** A model's completion as a test scripts it; each provider's stream is made from it. */
+/** A scripted completion. The stream of each provider is built from it. */
 export interface ScriptedCompletion {
   readonly parts: readonly ScriptedPart[]
-  /** Left out: `tool-calls` with calls, else `stop`. */
+  /** Default: `tool-calls` if there are calls, otherwise `stop`. */
   readonly finish?: 'stop' | 'tool-calls' | 'length' | 'filtered'
-  /** UTF-16 units of each streamed piece of text or arguments; 7 when left out. */
+  /** UTF-16 units of each streamed chunk of text or arguments. Default: 7. */
   readonly pieceSize?: number
 }
 
 export type ScriptedPart =
   | { readonly type: 'text'; readonly text: string }
-  /** `signature`: what the provider wants back with the reasoning; `text` may then be empty. */
+  /** `signature`: a token that the provider requires with the reasoning in later requests. With it, `text` may be empty. */
   | { readonly type: 'reasoning'; readonly text: string; readonly signature?: string }
   /** Reasoning that only the provider can read (Anthropic, Bedrock); base64. */
   | { readonly type: 'redacted'; readonly data: string }
@@ -21,7 +21,10 @@ export const USED = { input: 120, cached: 100, cacheWrite: 7, output: 45, reason
 export const finishOf = (completion: ScriptedCompletion): 'stop' | 'tool-calls' | 'length' | 'filtered' =>
   completion.finish ?? (completion.parts.some((part) => part.type === 'tool_call') ? 'tool-calls' : 'stop')
 
-/** The text in pieces of at most `size` UTF-16 units, as streams split it: also within a character. Never none. */
+/**
+ * Splits the text like a stream, into chunks of at most `size` UTF-16 units. A character may be split. Returns at least one
+ * chunk.
+ */
 export function piecesOf(text: string, size = 7): string[] {
   const pieces: string[] = []
   for (let at = 0; at < text.length; at += size) pieces.push(text.slice(at, at + size))

@@ -9,13 +9,13 @@ const ROOT = resolve(import.meta.dirname, '../..')
 const folder = mkdtempSync(join(tmpdir(), 'tooltrail-built-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-/** Every file below a folder, by its path. */
+/** Reads every file below a folder, by path. */
 function contents(path: string): Record<string, string> {
   const files = readdirSync(path, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
   const named = files.map(({ parentPath, name }) => join(parentPath, name)).toSorted()
   return Object.fromEntries(named.map((file) => [file.slice(path.length), readFileSync(file, 'utf8')]))
 }
-/** Which files differ: their texts would fill the screen. */
+/** Lists the names of the files that differ, because their texts are too long for a report. */
 function differing(built: string, made: string): string[] {
   const [left, right] = [contents(built), contents(made)]
   return [...new Set([...Object.keys(left), ...Object.keys(right)])].filter((name) => left[name] !== right[name])

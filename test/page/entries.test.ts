@@ -23,11 +23,11 @@ function message(id: string, role: Message['role'], rest: Partial<Message> = {})
   }
 }
 
-/** Ids of the entries, with what is nested in them. */
+/** Returns the ids of the entries and of their nested entries. */
 const shape = (entries: readonly Entry[]): unknown[] =>
   entries.map(({ message: { id }, calls }) => [id, ...calls.map((call) => [call.message.id, ...shape(call.members)])])
 
-/** A team as the demo model makes it: the member's call has the id of the call that it works for. */
+/** A log of the demo model's team: the member's own call has the same id as its delegate call. */
 const TEAM = [
   message('1', 'user'),
   message('2', 'assistant'),

@@ -29,7 +29,7 @@ test.each([
 ])('a long text of only %j is parsed quickly and without failing', (piece) => {
   const before = processorTime()
   tokensOf(`${filled(piece, 99_999)}@`)
-  // Seconds to minutes, or a stack that overflows, without the limits.
+  // Without the limits, this takes seconds or minutes, or overflows the stack.
   expect(processorTime() - before).toBeLessThan(3_000)
 })
 

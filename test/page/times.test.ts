@@ -12,13 +12,13 @@ afterAll(() => {
   else process.env['TZ'] = zone
 })
 
-/** Monday, 40 minutes after midnight in Berlin; Sunday in UTC. */
+/** In Berlin, it is Monday, 40 minutes after midnight. In UTC, it is Sunday. */
 const NOW = new Date('2026-03-29T22:40:00.000Z')
 const at = (locale: string) => createTimes(locale, () => NOW)
 
 test.each([
   ['2026-03-29T22:10:00.000Z', 'Today', 'Heute'],
-  // Sunday has 23 hours: clocks change.
+  // Sunday has 23 hours, because summer time starts.
   ['2026-03-28T23:10:00.000Z', 'Yesterday', 'Gestern'],
   ['2026-03-28T22:50:00.000Z', 'Saturday, March 28', 'Samstag, 28. März'],
   ['2025-12-31T12:00:00.000Z', 'December 31, 2025', '31. Dezember 2025'],

@@ -2,7 +2,7 @@ import { planTerms, type PlannedTerm, type Vocabulary } from '../../functions/se
 import { parseQuery, type SearchQuery } from '../../functions/search/query/query.ts'
 import { tokenize } from '../../functions/search/tokens/tokens.ts'
 
-/** The vocabulary of some texts, as an index of them would have it. */
+/** Builds the vocabulary that an index of these texts would have. */
 function vocabularyOf(texts: readonly string[]): Vocabulary {
   const counts = new Map<string, number>()
   for (const text of texts) {
@@ -19,7 +19,7 @@ function vocabularyOf(texts: readonly string[]): Vocabulary {
   }
 }
 
-/** A query, planned over these texts. */
+/** Plans a query with the vocabulary of these texts. */
 export function plan(query: string, texts: readonly string[]): { parsed: SearchQuery; terms: PlannedTerm[] } {
   const parsed = parseQuery(query)
   return { parsed, terms: planTerms(parsed, vocabularyOf(texts), false) }

@@ -6,7 +6,7 @@ export const SIGNING_SECRET = 'shh-this-is-the-signing-secret'
 
 let events = 0
 
-/** Body that Slack delivers for an event, as in its reference. */
+/** The body that Slack's reference shows for an event. */
 export const eventCallback = (event: object, fields: object = {}): object => ({
   token: 'XXYYZZ',
   team_id: BOT.team,
@@ -28,11 +28,11 @@ export const directMessage = (fields: object): object =>
 export const mention = (fields: object): object =>
   eventCallback({ type: 'app_mention', channel: 'C1', user: 'U1', event_ts: '1', ...fields })
 
-/** A message of a channel, as an app that reads channels gets it. */
+/** A message in a channel, for an app that reads all messages of channels. */
 export const channelMessage = (fields: object): object =>
   eventCallback({ type: 'message', channel: 'C1', channel_type: 'channel', user: 'U1', event_ts: '1', ...fields })
 
-/** The headers of a body that Slack sent at `at`, in milliseconds since 1970. */
+/** Signs a body that Slack sent at `at` (milliseconds since 1970). Returns the headers. */
 export function signedHeaders(body: string, { at = Date.now(), secret = SIGNING_SECRET } = {}): Record<string, string> {
   const timestamp = String(Math.floor(at / 1_000))
   return {
@@ -42,14 +42,14 @@ export function signedHeaders(body: string, { at = Date.now(), secret = SIGNING_
   }
 }
 
-/** Delivers an event to a program at this address; returns the status of its response. */
+/** Delivers an event to a program at this address. Returns the status of the response. */
 export async function sendEvent(url: string, event: object, more: Record<string, string> = {}): Promise<number> {
   const body = JSON.stringify(event)
   const request = { method: 'POST', body, headers: { ...signedHeaders(body), ...more } }
   return (await fetch(`${url}/slack/events`, request)).status
 }
 
-/** The settings of a program whose Slack this is. */
+/** Settings that connect a program to this Slack server. */
 export const slackSettings = (slack: SlackServer): Record<string, string> => ({
   MODEL: 'demo/demo',
   SLACK_BOT_TOKEN: BOT_TOKEN,

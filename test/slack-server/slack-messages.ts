@@ -1,5 +1,5 @@
 import { definedFields } from '../../functions/domain/defined-fields.ts'
-/** Slack's own refusal. */
+/** An error code that Slack returns. */
 export class Refused extends Error {}
 
 export type Args = Readonly<Record<string, unknown>>
@@ -14,7 +14,7 @@ export interface StoredMessage {
   blocks?: unknown
   metadata?: unknown
   streaming_state?: 'in_progress' | 'completed'
-  /** Whether a stream got `chunks` or `markdown_text`: it must not get both. */
+  /** Whether a stream uses `chunks` or `markdown_text`. It must not use both. */
   mode?: 'chunks' | 'text'
   stoppedByUser?: boolean
   tasks?: unknown[]
@@ -31,7 +31,7 @@ export const textArg = (args: Args, name: string): string => {
 
 export const has = (args: Args, name: string): boolean => args[name] !== undefined
 
-/** Adds a list of chunks or a text to a stream. Throws what Slack refuses. */
+/** Adds a list of chunks or a text to a stream. Throws `Refused` like Slack. */
 export function addToStream(message: StoredMessage, args: Args): void {
   if (has(args, 'chunks') && has(args, 'markdown_text')) throw new Refused('streaming_mode_mismatch')
   const mode = has(args, 'chunks') ? 'chunks' : has(args, 'markdown_text') ? 'text' : undefined
@@ -54,7 +54,7 @@ function markdownOf(blocks: unknown): string {
   return list.flatMap(({ type, text }) => (type === 'markdown' && typeof text === 'string' ? [text] : [])).join('\n')
 }
 
-/** Contents of a whole message. Throws what Slack refuses. */
+/** Returns the contents of a complete message. Throws `Refused` like Slack. */
 export function contentOf(args: Args, mostText: number): { text: string; blocks?: unknown } {
   const { text, blocks, markdown_text: markdown } = args
   if (markdown !== undefined) {

@@ -14,9 +14,9 @@ export interface SlackState {
   readonly uploads: Map<string, { title: string; content: string }>
   /** Users of the workspace, and whether each is a bot. */
   readonly users: Map<string, { readonly isBot: boolean }>
-  /** The address that Socket Mode connects to. */
+  /** Address for Socket Mode. */
   socketUrl?: string
-  /** Editing messages is over. */
+  /** Set when messages can no longer be edited. */
   editWindowClosed: boolean
   nextTs(): string
   readonly base: () => string

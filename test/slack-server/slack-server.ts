@@ -33,11 +33,11 @@ export interface SlackServer {
   readonly host: string
   readonly calls: SlackCallRecord[]
   readonly state: SlackState
-  /** Asked before each call; may take its time. */
+  /** Called before each call. Returns its fault. May be slow, to delay the call. */
   fault: (call: SlackCallRecord, count: number) => Fault | undefined | Promise<Fault | undefined>
-  /** Called after each call, before it is answered. */
+  /** Called after each call, before its response is sent. */
   after: (call: SlackCallRecord, count: number) => void | Promise<void>
-  /** A person, or with other fields an app, writes a message; returns its `ts`. */
+  /** Writes a message of a person, or of an app if the fields say so. Returns its `ts`. */
   write(message: Written): string
   /** The bot's messages of a thread, oldest first. */
   replies(channel: string, thread: string): StoredMessage[]
@@ -61,7 +61,7 @@ const READ_ONLY = new Set([
   'users.info',
 ])
 
-/** A Slack of its own on this machine, that speaks the Web API with Slack's errors and limits. */
+/** Starts a separate Slack server on this machine. It implements the Web API with Slack's errors and limits. */
 export async function startSlackServer(
   bots: Readonly<Record<string, Bot>> = { [BOT_TOKEN]: BOT, [APP_TOKEN]: BOT },
 ): Promise<SlackServer> {
@@ -162,7 +162,7 @@ function act(state: SlackState, bot: Bot | undefined, { method, args }: SlackCal
   }
 }
 
-/** Slack shows its login page, with 200, to who may not read a file. */
+/** Sends a file. Like Slack, it sends a login page with status 200 if the token may not read the file. */
 async function sendFile(
   { files }: SlackServer,
   bots: Readonly<Record<string, Bot>>,

@@ -14,14 +14,14 @@ export interface SocketServer {
   sendText(text: string): void
   /** Pings on the newest connection. */
   ping(): void
-  /** From now on it responds to nothing, and closes nothing: neither what is open nor what comes. */
+  /** From now on, the server neither responds nor closes connections, including new connections. */
   hang(): void
   /** Messages that the program has sent. */
   readonly received: { readonly envelope_id: string }[]
   close(): Promise<void>
 }
 
-/** Slack's end of Socket Mode: a WebSocket server for text messages (RFC 6455). */
+/** Starts Slack's side of Socket Mode: a WebSocket server for text messages (RFC 6455). */
 export async function startSocketServer(): Promise<SocketServer> {
   const sockets: Socket[] = []
   const received: { readonly envelope_id: string }[] = []
@@ -69,7 +69,7 @@ export async function startSocketServer(): Promise<SocketServer> {
   }
 }
 
-/** An unmasked text. */
+/** Builds an unmasked text frame. */
 function textFrame(text: string): Buffer {
   const data = Buffer.from(text)
   if (data.length < 126) return Buffer.concat([Buffer.from([0x81, data.length]), data])
@@ -79,7 +79,7 @@ function textFrame(text: string): Buffer {
   return Buffer.concat([head, data])
 }
 
-/** A client's frame, which is masked; undefined while it has not come whole. */
+/** Parses a client's masked frame. Undefined while the frame is incomplete. */
 function readFrame(
   bytes: Buffer,
 ): { readonly opcode: number; readonly text: string; readonly length: number } | undefined {

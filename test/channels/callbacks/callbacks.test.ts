@@ -12,7 +12,7 @@ import { openReceiver, SECRET, type Receiver } from './receiver.ts'
 
 let receiver: Receiver
 let harness: HttpHarness
-/** How far the program's clock is ahead of the real one, in milliseconds. */
+/** Milliseconds by which the program's clock is ahead of real time. */
 let ahead = 0
 beforeEach(async () => {
   ahead = 0
@@ -132,14 +132,14 @@ test('a callback whose workers keep crashing fails with that reason, and can be 
   receiver.respond = () => ({ status: 200 })
   await expectJson(harness, 202, 'POST', `/v1/callbacks/${run.id}/redeliver`)
   await expect.poll(() => list('?status=delivered')).toMatchObject([{ id: run.id }])
-  // By hand also while it is pending.
+  // A redelivery is also possible while the callback is pending.
   receiver.respond = () => ({ status: 503 })
   await expectJson(harness, 202, 'POST', `/v1/callbacks/${run.id}/redeliver`)
   await expect.poll(() => receiver.requests.length).toBe(3)
   await left(20, Date.now() + 60_000)
   await expectJson(harness, 202, 'POST', `/v1/callbacks/${run.id}/redeliver`)
   await expect.poll(() => receiver.requests.length).toBe(4)
-  // It begins anew, with all its tries.
+  // A redelivery resets the number of failures.
   const seen = await harness.ports.outbox.read({ tenant: 'default', session: 's', id: run.id })
   if (seen !== undefined) await harness.ports.outbox.change(seen, { failures: 149 })
   await expectJson(harness, 202, 'POST', `/v1/callbacks/${run.id}/redeliver`)
@@ -281,7 +281,7 @@ test('a key bound to an owner pages through that owner’s callbacks, and sees n
     [[oldest], null],
   ])
   expect((await read('session=of-0')).data).toHaveLength(1)
-  // A run has the same id, and its list has another cursor.
+  // An id of a run is not a cursor of this list.
   const other = `/v1/callbacks?after=${newest}`
   expect(await expectJson(harness, 422, 'GET', other, undefined, ann)).toMatchObject({
     errors: [{ path: 'query.after' }],

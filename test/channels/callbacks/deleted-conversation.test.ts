@@ -31,7 +31,7 @@ afterEach(async () => {
   await harness.close()
 })
 
-/** The session that a delivery goes into, or why it does not. */
+/** Sends a delivery. Returns the id of its session, or the status of the refusal. */
 async function deliver(text: string): Promise<unknown> {
   const headers = { authorization: 'Bearer plain', 'content-type': 'application/json' }
   const init = { method: 'POST', headers, body: JSON.stringify({ order: 7, text }) }

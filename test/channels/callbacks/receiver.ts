@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Webhook } from 'standardwebhooks'
 
-/** As `whsec_` and base64. */
+/** The secret in the receivers' format: `whsec_` and base64. */
 export const SECRET = `whsec_${Buffer.from('a secret of thirty-two characters').toString('base64')}`
 
 export interface Received {
@@ -16,7 +16,7 @@ export interface Received {
 export interface Receiver {
   readonly url: string
   readonly host: string
-  /** Every request, in order, its signature checked by the package that receivers use. */
+  /** Every accepted request, in order. The package that receivers use checks its signature. */
   readonly requests: Received[]
   /** Response to the next requests. Undefined: no response. */
   respond: (request: Received) => { status: number; headers?: Record<string, string> } | undefined
@@ -33,7 +33,7 @@ export async function openReceiver(): Promise<Receiver> {
       const body = Buffer.concat(chunks).toString()
       const headers = request.headers as Record<string, string>
       const { 'webhook-id': id = '', 'webhook-timestamp': seconds, 'webhook-signature': signature } = headers
-      // Its `verify` knows the real time only.
+      // The package's `verify` checks the timestamp against real time, but the tests move the clock.
       const isSigned = new Webhook(SECRET).sign(id, new Date(Number(seconds) * 1_000), body) === signature
       if (!isSigned) return void response.writeHead(401).end()
       const { type } = JSON.parse(body) as { type: string }

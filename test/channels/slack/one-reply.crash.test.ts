@@ -117,7 +117,7 @@ function askInThread(): Asked {
   }
 }
 
-/** `WHOLE=1`: before and after each call. Otherwise after the odd calls; the third opens the stream. */
+/** `WHOLE=1`: a kill before and after each call. Otherwise, a kill after each odd call; the third call opens the stream. */
 const callsOf = (count: number, ask: () => Asked, name: string) =>
   Array.from({ length: count }, (_, index) => index + 1).flatMap((at) =>
     (['before', 'after'] as const)
@@ -200,7 +200,7 @@ test('there is one complete reply, whatever Slack answers to any single call', a
   const faults: readonly Fault[] = ['ignored', 'silent', 'busy', 'broken', { refusal: 'internal_error' }]
   const cases = faults.flatMap((fault) => Array.from({ length: 6 }, (_, at) => ({ fault, at: at + 1 })))
   const counts = new Map<string, number>()
-  // Then it knows the bot's identity.
+  // After this reply, the program knows the bot's identity.
   const known = slack.write(QUESTION)
   await program.deliver(directMessage({ ts: known, text: QUESTION.text }))
   await expect.poll(() => isDelivered(program, known)).toBe(true)

@@ -46,6 +46,6 @@ test('the first words are sent immediately', async () => {
   const waited = performance.now() - said
   over.resolve()
   await expect.poll(pending).toBe(0)
-  // Otherwise they wait for the rest of the second, because Slack is called once per second.
+  // Without this, they would wait for the rest of the second, because Slack is called once per second.
   expect(waited).toBeLessThan(750)
 })

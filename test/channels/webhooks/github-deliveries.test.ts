@@ -8,7 +8,7 @@ import { openChannels, openEndpoints } from '../../../functions/runtime/channels
 import { githubHeaders, issueDelivery, pingDelivery, SIGNED_EXAMPLE } from '../../fixtures/github-deliveries.ts'
 import { openHttpHarness, type HttpHarness } from '../../http/harness.ts'
 
-/** As in wire-formats and docs/guides/webhooks.md: an agent that answers issues. */
+/** The webhook of docs/guides/webhooks.md for an agent that answers issues. */
 const ISSUES = {
   verify: { preset: 'github', secrets: ['${secret:GITHUB}'] },
   when: { '/action': ['opened', 'reopened'] },

@@ -2,7 +2,7 @@ import { fc } from '../../generators/seeded.ts'
 import { expect, test } from 'vitest'
 import { encodeOutput, encodingOf } from '../../../functions/log/formats/output-encoding.ts'
 
-/** Any text, halves of surrogate pairs and marks of byte order among them. */
+/** Any text, including lone surrogates and byte order marks. */
 const anyText = fc.array(fc.oneof(fc.integer({ min: 0, max: 0xff_ff }), fc.constantFrom(0xd8_3d, 0xde_00, 0xfe_ff)))
 const decode = ({ bytes, mediaType }: ReturnType<typeof encodeOutput>): string => bytes.toString(encodingOf(mediaType))
 

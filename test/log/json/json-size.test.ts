@@ -8,7 +8,7 @@ const depth = (value: unknown): number =>
   typeof value === 'object' && value !== null ? 1 + Math.max(0, ...itemsOf(value).map(depth)) : 0
 const count = (value: unknown): number => 1 + itemsOf(value).reduce((sum: number, one) => sum + count(one), 0)
 
-/** Texts of what could be taken for the end of a string, or for a bracket. */
+/** Texts of characters that a simple parser mistakes for the end of a string, or for a bracket. */
 const tricky = fc.array(fc.constantFrom('"', '\\', '\\\\', '[', '{', '}', ']', ',', ':', 'a', '\n'), { maxLength: 12 })
 const text = fc.oneof(
   tricky.map((pieces) => pieces.join('')),

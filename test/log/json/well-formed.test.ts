@@ -15,7 +15,7 @@ const value = fc.letrec((tie) => ({
   ),
 })).any
 
-/** JSON as models write it: characters as they are, as escapes in either case, and escapes that break off. */
+/** JSON as models write it: plain characters, escapes in upper and lower case, and incomplete escapes. */
 const escape = fc.constantFrom(
   '\\ud83d',
   '\\uD83D',
@@ -61,7 +61,7 @@ test('an escaped backslash before letters that look like a surrogate stays uncha
   expect(wellFormedJson(String.raw`{"a":"\ud83d\udd25\udd25"}`)).toBe(String.raw`{"a":"\ud83d\udd25\ufffd"}`)
 })
 
-/** The text in pieces of these lengths, and what is left. */
+/** Splits the text into chunks of these lengths, and the rest. */
 function split(whole: string, lengths: readonly number[]): string[] {
   const pieces: string[] = []
   let at = 0

@@ -67,7 +67,7 @@ describe('the threshold of consolidation', () => {
   it('leaves one message with ratio 0, and is never exceeded with ratio 1', () => {
     expect(keptCount({ threshold: 100, keepRecentRatio: 0 })).toBe(1)
     expect(isDue({ threshold: 100, keepRecentRatio: 1 }, 1_000)).toBe(false)
-    // 0.29 × 100 is a little less than 29 in binary.
+    // In floating point, 0.29 × 100 is slightly less than 29.
     expect(keptCount({ threshold: 100, keepRecentRatio: 0.29 })).toBe(29)
   })
 })

@@ -15,7 +15,7 @@ interface Loaded {
   readonly read: number
 }
 
-/** Reads a log backwards, a page at a time, as the loop does; says how much was read. `maxTokens`: tokens. */
+/** Reads a log backwards page by page, like the loop, until `maxTokens` are reached. Also returns the number of messages read. */
 function load(
   log: readonly Message[],
   maxTokens: number,
@@ -109,7 +109,7 @@ describe('the loaded part of a log (promises R7)', () => {
     const { messages } = load(writer.log, 100, 10, {}, 'again')
     expect(messages.slice(-3)).toEqual(writer.log.slice(-3))
     writer.run('long').user('the task').assistant(callTo('a', '{}')).result(0, 'some text '.repeat(60))
-    // It takes no room from what was before.
+    // The turn that is continued does not reduce the budget of earlier messages.
     expect(load(writer.log, 200, 10, {}, 'again')).toEqual(load(writer.log, 200, 10, {}, 'long'))
   })
 })

@@ -10,7 +10,7 @@ import { writeLog } from '../../generators/messages.ts'
 
 const DECLARATIONS = 300
 
-/** A log of `turns` whose completions say what a provider has counted: `count` of the request's weight. */
+/** Writes a log of `turns` turns. `count` computes a completion's reported input tokens from the weight of its request. */
 function countedLog(turns: number, text: (turn: number) => string, count: (weight: number) => number): Message[] {
   const { log, run, user, assistant } = writeLog()
   for (let turn = 0; turn < turns; turn++) {

@@ -11,7 +11,7 @@ const RULES = [
   ['plain ids', PLAIN_IDS, /^[a-zA-Z0-9_-]{1,64}$/],
 ] as const
 
-/** Names as models make them, names that are nearly alike, and names that look mapped. */
+/** Names that models invent, similar names, and names that look like mapped names. */
 const anyName = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 80 }),
   fc.string({ unit: fc.constantFrom('a', 'b', '.', '_', '-', ' ', '\ud83d', '\ud83e', '😀'), maxLength: 5 }),
@@ -39,7 +39,7 @@ describe.each(RULES)('%s', (_, rules, accepted) => {
   it('stay distinct', () => {
     fc.assert(
       fc.property(fc.uniqueArray(anyName, { maxLength: 40 }), (names) => {
-        // A mapped name may be in the log, too: a model calls what it was shown.
+        // The log may also contain mapped names, because a model calls tools by the names in its request.
         const all = [...new Set([...names, ...names.map((name) => wireName(name, rules))])]
         expect(new Set(all.map((name) => wireName(name, rules))).size).toBe(all.length)
       }),

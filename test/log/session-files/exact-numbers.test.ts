@@ -17,7 +17,7 @@ const INPUT = `{"id":9007199254740993,"total":10.00,"values":[${VALUES}]}`.repla
 const COMPACT = compactJson(INPUT, { from: 0, to: INPUT.length })
 const BESIDE = { agentLines: () => undefined, output: () => undefined }
 
-/** The lines as an import reads them from a file. */
+/** Parses lines like an import that reads a file. */
 const linesOf = (...texts: readonly string[]) =>
   texts.map((text, place) => {
     const read = valueOf(Buffer.from(text))
@@ -25,7 +25,7 @@ const linesOf = (...texts: readonly string[]) =>
     return { line: place + 1, value: read.value }
   })
 
-/** Arguments of calls, and texts of results, as an import stores them. */
+/** Returns the call arguments and result texts that an import stores. */
 function storedOf(messages: readonly Pick<FileMessage, 'value'>[], reader = createNativeImport()): string[] {
   const closed = [...messages.flatMap(({ value }) => reader.take(value, 'message')), ...reader.end()]
   return closed.flatMap((one) => {

@@ -82,7 +82,7 @@ describe('history documents', () => {
     const { log } = writeLog().user('')
     const [message] = log
     if (message === undefined) throw new RangeError('no message')
-    // Numbered, so that a chunk is found in one place only.
+    // Numbers make each chunk unique in the text.
     const numbered = (count: number, mark: string): string =>
       Array.from({ length: count }, (_, index) => `${mark}${index}`).join('')
     const piece = fc

@@ -7,7 +7,7 @@ import { eachRow } from '../../../functions/search/documents/output-rows.ts'
 const LINES = Array.from({ length: 20 }, (_, index) => `line ${index + 1}`).join('\n')
 const nothing = (): void => undefined
 const outputOf = (text: string) => ({ name: 'output:x', toolName: 'shell', pieces: piecesOf(text, 7), resume: nothing })
-/** Without how it is called. */
+/** Removes the tool's name and the number of lines. */
 const said = (text: string): string => text.replace(/ \(shell, [\d]+ lines?\)/u, '')
 const pick = async (text: string, first: number, last = Infinity): Promise<string> =>
   said(await pickLines(outputOf(text), { first, last }))

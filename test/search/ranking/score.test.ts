@@ -19,7 +19,7 @@ interface Said {
   readonly task?: boolean
 }
 
-/** Prepares what finds texts with a query, in the order in which it does. */
+/** Returns a function that ranks these texts by a query. */
 function finder(query: string, texts: readonly (string | Said)[]): () => Promise<string[]> {
   const candidates = texts.map((one, index): Candidate => {
     const said: Said = typeof one === 'string' ? { text: one } : one
@@ -35,7 +35,7 @@ function finder(query: string, texts: readonly (string | Said)[]): () => Promise
     (await scoreEvents('t', parsed, terms, candidates, async () => new Set())).map(({ best }) => best.text)
 }
 
-/** The texts in the order in which the query finds them. */
+/** Returns the texts in their order of rank. */
 const ranked = (query: string, texts: readonly (string | Said)[]): Promise<string[]> => finder(query, texts)()
 
 describe('ranking', () => {
@@ -143,7 +143,7 @@ describe('text about the history', () => {
     expect((await ranked('what did the assistant say about the red crate', [event, answer]))[0]).toBe(answer.text))
 })
 
-/** The least of three, which other work disturbs least. */
+/** Returns the minimum of three measurements, to exclude the effect of other work. */
 async function leastTime(work: () => unknown): Promise<number> {
   const often = async (): Promise<void> => {
     for (let time = 0; time < TIMES; time++) await work()
@@ -151,7 +151,7 @@ async function leastTime(work: () => unknown): Promise<number> {
   const times = [await processorTimeOf(often), await processorTimeOf(often), await processorTimeOf(often)]
   return Math.min(...times) / TIMES
 }
-/** The system counts processor time in steps of some milliseconds. */
+/** Repetitions per measurement, because the system counts processor time in steps of several milliseconds. */
 const TIMES = 5
 
 const LETTERS = Array.from('abcdefghijklmnopqrstuvwxyz0123456789')

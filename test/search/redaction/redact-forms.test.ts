@@ -11,7 +11,7 @@ const letters = (count: number): string => 'aB3dE6gH9jK2mN5pQ8rS1tU4vW7xY0zC'.re
 const hex = (count: number): string => '0a1b2c3d4e5f6789'.repeat(10).slice(0, count)
 const GITHUB = `ghp_${letters(36)}`
 const word = createHash('sha256').update('a word').digest('hex').slice(0, 12)
-/** Lines of a key, no two of them alike. */
+/** Lines of a key, all different. */
 const keyLines = (count: number): string[] =>
   Array.from({ length: count }, (_, line) => createHash('sha512').update(String(line)).digest('base64').slice(0, 64))
 

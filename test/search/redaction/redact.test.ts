@@ -9,7 +9,10 @@ const letters = (count: number): string => 'aB3dE6gH9jK2mN5pQ8rS1tU4vW7xY0zC'.re
 const hex = (count: number): string => '0a1b2c3d4e5f6789'.repeat(10).slice(0, count)
 const key = `MIIE${letters(160)}`
 
-/** One made-up secret for each rule of the preset, put together so that no scanner takes this file for a leak. */
+/**
+ * One invented secret for each rule of the preset. They are concatenated from parts, so that secret scanners do not report this
+ * file.
+ */
 const SAMPLES: { readonly [rule: string]: string } = {
   aws: `aws_secret_access_key = "${letters(40)}"`,
   npm: `npm_${letters(36)}`,

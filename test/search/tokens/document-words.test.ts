@@ -8,7 +8,7 @@ const base = { tenant: 'acme', session: 's-1', runId: 'r-1', messageId: 'm-1', a
 const said = (text: string): HistoryDocument => ({ ...base, part: 'u', role: 'user', text })
 
 /**
- * Characters at the borders of two rules: joiners, capitals, digits, marks, characters that normalise to others,
+ * Characters for which two rules meet: joiners, capitals, digits, marks, characters that normalise to others,
  * surrogate pairs.
  */
 const PIECES = [

@@ -12,7 +12,7 @@ const MEGABYTES_10 = Buffer.alloc(10_000_000, 'x')
 let harness: SlackHarness
 afterEach(() => harness.close())
 
-/** The inputs of a session, as texts and file names; the number of `parts` there are is waited for. */
+/** Waits until the session's inputs have `count` parts. Returns the texts and file names of each input. */
 async function inputsOf(session: string, count: number): Promise<readonly (readonly string[])[]> {
   const query = { order: 'ascending', roles: ['user'], limit: 10 } as const
   let found: readonly (readonly string[])[] = []

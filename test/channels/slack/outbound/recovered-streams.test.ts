@@ -13,7 +13,7 @@ const deliveryOf = (id: string, ts: string | undefined): Delivery => ({
   state: { parts: [{ from: 0, stream: true, ...(ts === undefined ? {} : { ts }) }] },
 })
 
-/** The stream that the second reply finds, after the first recorded `ofFirst`, among these streams of the thread. */
+/** Returns the stream that the second reply chooses among these streams of the thread. The first reply has recorded `ofFirst`. */
 async function streamOfSecond(ofFirst: string | undefined, streams: readonly string[]): Promise<unknown> {
   const delivery = deliveryOf('2', undefined)
   const messages = streams.map((ts) => ({ ts, user: 'UBOT', streaming_state: 'in_progress' }))
