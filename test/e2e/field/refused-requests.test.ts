@@ -40,6 +40,26 @@ describe.each(WIRES)('on %s', (wire) => {
     )
   })
 
+  test(`field/01/imported-repeated-ids · ${wire} · sqlite`, async () => {
+    const session = await wires.newSession(wire)
+    const messages = ['one', 'two', 'three'].flatMap((content) => [
+      { role: 'user', content },
+      {
+        role: 'assistant',
+        tool_calls: [{ id: '0', type: 'function', function: { name: 'fs.read', arguments: '{}' } }],
+      },
+      { role: 'tool', tool_call_id: '0', content: 'read' },
+    ])
+    await wires.client.post(`/v1/sessions/${session}/import`, { format: 'openai', messages })
+    const hasRepeated = ({ calls }: WireBody): boolean => new Set(calls.map(({ id }) => id)).size < calls.length
+    wires.play(saying('done'))
+    wires.refuse((body) => (hasRepeated(body) ? 'tool call ids must be unique' : undefined))
+    expect(await wires.ask(session, 'go')).toMatchObject({ status: 'completed', error: null })
+    // No message leaves the request, whatever form it has.
+    expect(wires.requests().at(-1)?.calls).toHaveLength(3)
+    expect(wires.requests().at(-1)?.text).toContain('one')
+  })
+
   test(`field/24/refused-until-without-reasoning · ${wire} · sqlite`, async () => {
     const session = await wires.newSession(wire)
     const thinking = { type: 'reasoning', text: 'hm', signature: 'c2lnMQ==' } as const
