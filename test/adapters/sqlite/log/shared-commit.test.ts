@@ -41,6 +41,21 @@ describe('writes of one event-loop tick', () => {
     ])
   })
 
+  test('share one commit if they are requested in callbacks of different timers', async () => {
+    const seen: string[][] = []
+    const writeLater = (id: string): Promise<void> =>
+      new Promise((resolve, reject) => {
+        const insertAndSee = (): Promise<void> =>
+          sharedTransaction(database, () => insert(id)).then(() => void seen.push(stored()))
+        setTimeout(() => insertAndSee().then(resolve, reject), 1)
+      })
+    await Promise.all(['a', 'b'].map(writeLater))
+    expect(seen).toEqual([
+      ['a', 'b'],
+      ['a', 'b'],
+    ])
+  })
+
   test('do not wait for the writes of a later tick', async () => {
     const order: string[] = []
     const first = sharedTransaction(database, () => insert('a')).then(() => order.push('a is durable'))
