@@ -36,7 +36,7 @@ describe('call text', () => {
     expect(render(String.raw`{"q":"\u4e2d\u6587 caf\u00e9"}`)).toBe('tool(q="中文 café")')
   })
 
-  it('accepts hostile nesting', () => {
+  it('contains arguments nested 50,000 deep unchanged', () => {
     const raw = `{"a":${'['.repeat(50_000)}${']'.repeat(50_000)}}`
     expect(render(raw)).toBe(`tool(${raw})`)
   })

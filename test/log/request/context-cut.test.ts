@@ -58,7 +58,7 @@ describe('a truncation', () => {
     }
   })
 
-  it('reads each message equally often in a long log and in a short one', () => {
+  it('reads each message about as often in a long log as in a short one', () => {
     const readsOf = (count: number): number => {
       const { log } = runs(count)
       let reads = 0

@@ -92,7 +92,7 @@ describe('the messages of a request', () => {
     )
   })
 
-  it('map each wire name back to the name in the log', () => {
+  it('map the wire name of each tool back to its original name', () => {
     fc.assert(
       fc.property(anyRound, fc.uniqueArray(anyName, { maxLength: 5 }), fc.boolean(), (round, names, isNarrow) => {
         const wire = toWireRequest(
