@@ -20,7 +20,7 @@ describe('reading a query', () => {
     expect(counted(query)).toEqual(subject)
   })
 
-  it('gives question words between subject words a low weight', () => {
+  it('gives a question word after a subject word less weight than the subject word', () => {
     const [first, second] = parseQuery('which step had pattern and found').terms
     expect(first).toMatchObject({ text: 'pattern', weight: 1 })
     expect(second?.text).toBe('found')

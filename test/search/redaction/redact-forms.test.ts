@@ -101,7 +101,7 @@ it('base64 that contains a secret is redacted, and other base64 is unchanged', a
   expect(await redactSecrets(plain)).toBe(plain.replace(encoded(GITHUB), '[redacted]'))
 })
 
-it('base64 texts are scanned together, in linear time', async () => {
+it('8,000 base64 texts are scanned together in less than four seconds', async () => {
   const text = `${Buffer.from('AAAAAAAAAAAA token= AAAAA').toString('base64')} `.repeat(8_000)
   const time = await processorTimeOf(async () => expect(await redactSecrets(text)).toBe(text))
   expect(time).toBeLessThan(4_000)

@@ -71,7 +71,7 @@ describe('redaction', () => {
     expect(await redactSecrets(`${secret} and ${secret}`)).toBe('[redacted] and [redacted]')
   })
 
-  it('removes a secret that contains another one completely', async () => {
+  it('completely removes a secret that contains another secret', async () => {
     const address = `mysql://root:npm_${letters(36)}@localhost/db`
     expect(await redactSecrets(`to ${address} now`)).toBe('to [redacted] now')
   })
