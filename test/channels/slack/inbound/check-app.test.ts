@@ -49,7 +49,7 @@ test('a token with all scopes passes the check', async () => {
   expect((await check({ token: BOT_TOKEN, signingSecret: 's' })).every((line) => line.startsWith('ok'))).toBe(true)
 })
 
-test('an app token replaces the signing secret in Socket Mode', async () => {
+test('a wrong app token of Socket Mode is reported with the scope that it needs', async () => {
   const lines = await check({ token: BOT_TOKEN, appToken: 'xapp-wrong' })
   expect(lines.at(-1)).toBe(
     'wrong: SLACK_APP_TOKEN is refused by Slack: invalid_auth; it needs the scope connections:write',

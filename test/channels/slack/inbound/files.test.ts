@@ -61,7 +61,7 @@ test.each([
   ['no bytes at Slack', { name: 'doc', mode: 'external' }, 'has no bytes of it'],
   ['a size over the limit', { name: 'big', url_private: '{base}/big', size: 30_000_000 }, 'more than 20 MB'],
 ])(
-  'a file with %s becomes a note, and the message is accepted',
+  'a file with %s becomes a text with the reason, and the message is accepted',
   async (_what, file: Record<string, unknown>, reason) => {
     harness = await openSlackHarness()
     const url = file['url_private']

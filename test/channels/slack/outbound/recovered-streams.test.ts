@@ -35,7 +35,7 @@ test.each([
   ['unknown', undefined, ['2.0'], undefined],
   ['unknown', undefined, ['2.0', '3.0'], '3.0'],
 ] as const)(
-  'a reply after a cancelled reply with a %s stream (%s) takes from %j its own: %s',
+  'after a cancelled reply with a %s stream (%s), the next reply recovers from %j the stream %s',
   async (_, first, all, own) => {
     expect(await streamOfSecond(first, all)).toBe(own)
   },

@@ -49,4 +49,4 @@ async function expectShown(_how: string, sentences: number): Promise<void> {
 test.each([
   ['little', 100],
   ['much', 2_500],
-] as const)('text after a pause is shown after %s text', expectShown)
+] as const)('text after a pause is shown if %s text precedes the pause', expectShown)
