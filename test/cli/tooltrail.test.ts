@@ -98,7 +98,7 @@ describe('tooltrail', () => {
     )
   })
 
-  test('exports a session in each format, and renames an output file only when it is complete', async () => {
+  test('exports a session in each format, and reports an output file that cannot be written', async () => {
     const session = sessionOf(await tooltrail(['chat', '--json', 'use current_time with {"timezone": "Asia/Tokyo"}']))
     const native = lines((await tooltrail(['export', session])).out)
     expect(native.map(({ object, role }) => role ?? object)).toEqual([

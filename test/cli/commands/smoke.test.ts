@@ -128,13 +128,13 @@ describe('npm run smoke', () => {
     [['--url', 'http://127.0.0.1', '--key', '']],
     [['--url', 'http://127.0.0.1', '--key', 'tt_a\nb']],
     [['--ulr', 'http://127.0.0.1']],
-  ])('reports the mistake in %j, and the path of the usage text', async (words) => {
+  ])('reports the mistake in %j, and how to read the usage text', async (words) => {
     const { code, error } = await smoke(...words)
     expect([code, error]).toEqual([2, expect.stringMatching(/^.+\. Run with --help to see what it takes\.\n$/)])
     expect((await smoke('--help')).out).toContain('npx tooltrail smoke --url')
   })
 
-  test('sends no more requests per second than its key allows', async () => {
+  test('succeeds with a key that allows only two requests per second', async () => {
     const words = ['create', '--tenant', 'default', '--scope', 'admin', '--rps', '2']
     const key = await new Promise<string>((resolve) => {
       const env = { ...process.env, TOOLTRAIL_DATA: folder }

@@ -90,7 +90,7 @@ test.each<[Kind, unknown, string[]]>([
   }
 })
 
-test('repeated mistakes of a document are summarised with their number', async () => {
+test('mistakes of a document after the first ten are counted in one line', async () => {
   const path = write('chat.json', JSON.stringify(Array.from({ length: 12 }, () => SILENT)))
   await run('openai')
   expect(importing.faults.at(-1)).toContain(`${path}: 2 more places are left out, the last of them [11]: `)

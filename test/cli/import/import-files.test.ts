@@ -157,20 +157,6 @@ describe('sessions of Claude Code', () => {
     ])
   })
 
-  test('are imported in order if several files belong to one session', async () => {
-    const id = 'six-exports'
-    const lines = Array.from({ length: 600 }, (_, place) => ({
-      role: 'user',
-      parts: [{ type: 'text', text: `${place}` }],
-    }))
-    // Monthly exports of one session.
-    for (const [month, name] of ['a', 'b', 'c', 'd', 'e', 'f'].entries())
-      write(`${name}.jsonl`, { object: 'session', id }, ...lines.slice(0, 100 * (month + 1)))
-    expect(await run('native')).toMatchObject({ files: 6, messages: 600 })
-    expect(importing.faults).toEqual([])
-    expect((await log(`native-${id}`)).map(({ parts }) => parts[0]?.text)).toEqual(lines.map((_, place) => `${place}`))
-  })
-
   test('are sent again to a program that is temporarily unavailable', async () => {
     writeOld('again.jsonl', said('walrus'), answered('m1', { type: 'text', text: 'yes' }))
     let refused = 0
@@ -195,6 +181,20 @@ describe('sessions of Claude Code', () => {
     write('x.jsonl', said('x'))
     await expect(run('claude-code', { url: 'http://127.0.0.1:9' })).rejects.toThrow(/nothing responds at/)
   })
+})
+
+test('several files of one session are imported in order', async () => {
+  const id = 'six-exports'
+  const lines = Array.from({ length: 600 }, (_, place) => ({
+    role: 'user',
+    parts: [{ type: 'text', text: `${place}` }],
+  }))
+  // Monthly exports of one session.
+  for (const [month, name] of ['a', 'b', 'c', 'd', 'e', 'f'].entries())
+    write(`${name}.jsonl`, { object: 'session', id }, ...lines.slice(0, 100 * (month + 1)))
+  expect(await run('native')).toMatchObject({ files: 6, messages: 600 })
+  expect(importing.faults).toEqual([])
+  expect((await log(`native-${id}`)).map(({ parts }) => parts[0]?.text)).toEqual(lines.map((_, place) => `${place}`))
 })
 
 test('sessions of Codex are imported without screen-only output', async () => {
