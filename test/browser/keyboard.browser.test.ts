@@ -124,7 +124,7 @@ describe('by keyboard alone', () => {
     expect(await focused(page)).toBe('Open output')
   })
 
-  test("a person opens each part of the model's context, and skips the sessions", async () => {
+  test("a person skips the sessions, and expands a part of the model's context", async () => {
     const page = await opened.show('/sessions/second/context')
     await page.getByText('The next request').waitFor()
     await tabTo(page, 'Skip the sessions')

@@ -178,7 +178,7 @@ describe('a session', () => {
     await page.getByRole('dialog').getByText('there is nothing to copy yet').waitFor()
   })
 
-  test('accepts files with or without text, and shows them', async () => {
+  test('accepts files with a text, shows them, and rejects a file that is too large', async () => {
     const page = await opened.show('/sessions/ledger')
     const attach = page.getByLabel('Attach')
     await attach.setInputFiles([
@@ -205,7 +205,7 @@ describe('a session', () => {
     expect(await page.getByRole('button', { name: 'Send' }).isDisabled()).toBe(true)
   })
 
-  test('is deleted after two confirmations, and the reason is shown if this is not allowed', async () => {
+  test('is deleted after a confirmation, and the reason is shown if the deletion fails', async () => {
     const { id } = await opened.client.createSession({ title: 'A mistake' })
     const page = await opened.show(`/sessions/${id}`)
     await page.getByRole('button', { name: 'Delete' }).click()

@@ -220,7 +220,7 @@ describe('text that a person is typing is kept', () => {
     await expect.poll(async () => (await opened.client.readSession(id)).title).toBe('A better title')
   })
 
-  test('in a filter, until the filter loses the focus', async () => {
+  test('in a filter, while the list is updated', async () => {
     const page = await opened.show('/')
     await page.getByText('Filters').click()
     const owner = page.getByLabel('Owner', { exact: true })
