@@ -20,7 +20,7 @@ const all = (pattern: RegExp, text = page): string[] => [...text.matchAll(patter
 const sha256 = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
 
 describe('the docs', () => {
-  test('are at /docs/', async () => {
+  test('are reached from /docs/ by a redirect to /docs', async () => {
     const found = await harness.send('GET', '/docs/')
     expect([found.status, found.headers.get('location')]).toEqual([302, '/docs'])
   })
@@ -102,7 +102,7 @@ describe('the docs', () => {
 
 const hostile = `<img src=x onerror="alert(1)">'"&`
 
-test('a description is shown as text, not as HTML', async () => {
+test('hostile texts of an OpenAPI document are shown as text, not as HTML', async () => {
   const schema = { type: 'string', description: hostile, enum: [hostile], pattern: hostile, example: hostile }
   const content = { 'application/json': { schema } }
   const document: ApiDocument = {

@@ -127,7 +127,7 @@ describe('a position in a session', () => {
       expect(schema).toContain(`"${place}":{"description":"The id of a message`)
   })
 
-  test('in another session, or two positions at once, are an error result that names the position', async () => {
+  test('in another session, or together with a second position, is an error result that names the position', async () => {
     await talk('ann', 'crates-1')
     await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 'empty' })
     const [first] = (await expectJson<Page>(harness, 200, 'GET', '/v1/sessions/crates-1/messages')).data
@@ -165,7 +165,7 @@ describe('access over MCP', () => {
     }
   })
 
-  test('is limited to one owner if the key is bound to that owner', async () => {
+  test('is limited to the tenant of the key, and to its owner if it is bound', async () => {
     await talk('ann', 'anns')
     const bound = await connect(await harness.key({ owner: 'bob' }))
     const tenant = await connect(await harness.key({ tenant: 'other' }))

@@ -92,18 +92,15 @@ const CHANGES = [
   ['POST', '/v1/ag-ui/researcher', { ...agUi, tools: [], context: [], state: {}, forwardedProps: {} }],
 ] as const
 
-test.each(CHANGES)(
-  'a process that dies during %s %s leaves the session bound, if its change is stored',
-  async (...request) => {
-    const { alice } = await open()
-    const [method, path, body] = request
-    fails = 'bindToOwner'
-    expect(await statusOf(harness, method, path, alice, body)).toBe(503)
-    expect(await stored()).toMatchObject({ agent: 'default' })
-    expect(await stored()).not.toHaveProperty('instructions')
-    fails = 'update'
-    expect(await statusOf(harness, method, path, alice, body)).toBe(503)
-    expect(await stored()).toMatchObject({ agent: 'default', ownerBound: true })
-    expect(await stored()).not.toHaveProperty('instructions')
-  },
-)
+test.each(CHANGES)('a process that dies during %s %s never leaves a change without the binding', async (...request) => {
+  const { alice } = await open()
+  const [method, path, body] = request
+  fails = 'bindToOwner'
+  expect(await statusOf(harness, method, path, alice, body)).toBe(503)
+  expect(await stored()).toMatchObject({ agent: 'default' })
+  expect(await stored()).not.toHaveProperty('instructions')
+  fails = 'update'
+  expect(await statusOf(harness, method, path, alice, body)).toBe(503)
+  expect(await stored()).toMatchObject({ agent: 'default', ownerBound: true })
+  expect(await stored()).not.toHaveProperty('instructions')
+})

@@ -51,7 +51,7 @@ describe('the page', () => {
     expect([again.status, await again.text()]).toEqual([304, ''])
   })
 
-  test('is served without a key, and then requests one', async () => {
+  test('is served without a key', async () => {
     const other = await openHttpHarness()
     try {
       await other.key()
@@ -132,7 +132,7 @@ describe('an unknown address', () => {
   const HOSTILE = '/nothing%3Cscript%3Ealert(1)%3C/script%3E'
 
   test.each(['/nothing', HOSTILE, '/assets/gone.js', '/v1/nothing', '/sessions/a/b/c'])(
-    'shows a browser the page, with a link back: %s',
+    'shows a browser the page, with status 404: %s',
     async (path) => {
       const response = await harness.send('GET', path, undefined, HTML)
       expect([response.status, response.headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8'])

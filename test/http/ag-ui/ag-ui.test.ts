@@ -85,7 +85,7 @@ describe('an AG-UI run', () => {
     ])
   })
 
-  test('sends images and files to the model', async () => {
+  test('sends images to the model', async () => {
     await open()
     const content = [
       { type: 'text' as const, text: 'What is it?' },
@@ -157,7 +157,7 @@ describe('a waiting call', () => {
     expect(await expectJson(harness, 200, 'GET', '/v1/sessions/talk/runs')).toMatchObject({ data: [{ rounds: 3 }] })
   })
 
-  test('of a strict client tool does not exist if its arguments do not fit the schema', async () => {
+  test('is not created for a strict client tool whose arguments do not fit its schema', async () => {
     await open({ script: [{ calls: [{ id: 'c1', name: 'weather', arguments: '{"city":7}' }] }, { text: 'Done.' }] })
     const parameters = { type: 'object', properties: { city: { type: 'string' } } }
     const strict = { ...weather, parameters, metadata: { strict: true } }
@@ -187,7 +187,7 @@ describe('a waiting call', () => {
   })
 })
 
-describe('an aborted stream', () => {
+describe('an AG-UI stream that ends early', () => {
   test('is followed again from its start by a request with an equal run id', async () => {
     const held = heldTurn()
     await open({ script: [held.turn] })

@@ -111,7 +111,7 @@ describe('a message', () => {
     expect(harness.requests).toHaveLength(2)
   })
 
-  test('may contain images and files', async () => {
+  test('may contain an image', async () => {
     await open()
     const files = [
       { type: 'file' as const, mediaType: 'image/png', filename: 'dot.png', url: `data:image/png;base64,${PNG}` },
@@ -127,8 +127,8 @@ describe('a message', () => {
   })
 })
 
-describe("the client's tools", () => {
-  test('are called and answered, and the run continues in one message', async () => {
+describe('tools in a chat', () => {
+  test('of the client are called and answered, and the run continues in one message', async () => {
     await open({
       script: [
         { text: 'Let me see.', calls: [{ id: 'c1', name: 'weather', arguments: '{"city":"Bonn"}' }] },
@@ -168,7 +168,7 @@ describe("the client's tools", () => {
     expect(whole?.parts).toHaveLength(5)
   })
 
-  test('are distinct from our own tools, which wait for their approval', async () => {
+  test('of ours that need approval run only after it', async () => {
     const ran: unknown[] = []
     await open({
       tools: [makeTool('remove', async () => (ran.push(1), { text: 'removed' }), { needsApproval: true })],
@@ -198,7 +198,7 @@ describe("the client's tools", () => {
   })
 })
 
-describe('an aborted stream', () => {
+describe('an interrupted chat stream', () => {
   test('is resumed from the start of its run, and 204 means that no run is in progress', async () => {
     const held = heldTurn()
     await open({ script: [held.turn] })
@@ -255,7 +255,7 @@ describe('an aborted stream', () => {
   })
 })
 
-describe('a failed chat', () => {
+describe('a failed or cancelled chat', () => {
   test('reports an error of the model', async () => {
     await open({
       script: [

@@ -65,7 +65,7 @@ describe('a chat', () => {
     expect(await expectJson(harness, 200, 'GET', '/v1/sessions/talk')).toMatchObject({ agent: 'other' })
   })
 
-  test('of another owner is unknown', async () => {
+  test('of another owner can be neither read, followed nor continued', async () => {
     await open()
     const text = { id: 'talk', ...message([{ type: 'text', text: 'Hello' }]) }
     await (await harness.send('POST', '/v1/chat', text)).text()

@@ -44,7 +44,7 @@ describe('a HEAD request', () => {
     expect(await response.text()).toBe('')
   })
 
-  test('also uses no stream slot while the run continues', async () => {
+  test('on a chat stream uses no stream slot, although the run continues', async () => {
     const held = heldTurn()
     await harness.close()
     harness = await openHttpHarness({ script: [held.turn] })

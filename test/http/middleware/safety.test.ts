@@ -165,7 +165,7 @@ describe('a request that cannot be served', () => {
     },
   )
 
-  test('with JSON that is not UTF-8, or nested too deep, responds with 400', async () => {
+  test('with JSON that is not UTF-8, or nested too deeply, responds with 400', async () => {
     const bytes = new Uint8Array([...Buffer.from('{"content":"'), 0xc3, 0x28, ...Buffer.from('"}')])
     await expectJson(harness, 400, 'POST', '/v1/sessions/s/messages', bytes)
     const nested = `{"content":"x","metadata":{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}}`

@@ -70,7 +70,7 @@ test('bodies of other senders and webhooks are not affected', async () => {
   expect(await other.outcome).toBe(50 * KB)
 })
 
-test('a body counts by its received bytes, and no longer once it is read', async () => {
+test('a body counts by its received bytes, and stops counting after it is read', async () => {
   const bodies = createUnsignedBodies(LIMITS)
   const slow = Array.from({ length: 50 }, () => open(bodies, '/webhooks/hook', 'a'))
   for (const body of slow) await body.send(3 * KB)

@@ -76,15 +76,18 @@ describe("while no key exists, OpenAI's paths", () => {
     expect((await openAiClient(harness, { apiKey }).models.list()).data.length).toBeGreaterThan(0)
   })
 
-  test.each(['tt_whatever', `tt_${'x'.repeat(43)}`])('reject an invalid key of our format: %s', async (apiKey) => {
-    harness = await openHttpHarness()
-    expect(await refusal(openAiClient(harness, { apiKey }).models.list())).toMatchObject({ status: 401 })
-    const headers = { authorization: `Bearer ${apiKey}` }
-    for (const [path, body] of [
-      ['/v1/chat', {}],
-      ['/v1/ag-ui/default', {}],
-      ['/v1/sessions', {}],
-    ] as const)
-      expect((await harness.send('POST', path, body, headers)).status, path).toBe(401)
-  })
+  test.each(['tt_whatever', `tt_${'x'.repeat(43)}`])(
+    'and all others reject an unknown key with our prefix: %s',
+    async (apiKey) => {
+      harness = await openHttpHarness()
+      expect(await refusal(openAiClient(harness, { apiKey }).models.list())).toMatchObject({ status: 401 })
+      const headers = { authorization: `Bearer ${apiKey}` }
+      for (const [path, body] of [
+        ['/v1/chat', {}],
+        ['/v1/ag-ui/default', {}],
+        ['/v1/sessions', {}],
+      ] as const)
+        expect((await harness.send('POST', path, body, headers)).status, path).toBe(401)
+    },
+  )
 })

@@ -44,7 +44,7 @@ const shown = (message: AssistantMessage, type: 'text' | 'reasoning'): string =>
   message.parts.flatMap((one) => (one.type === type ? [one.text] : [])).join('')
 
 describe('the chunks of a completion', () => {
-  test('add up to its content, wherever its deltas end and however often they restart', () => {
+  test('add up to its content, wherever its deltas end, and also after a restart', () => {
     fc.assert(
       fc.property(
         fc.array(part, { maxLength: 6 }),

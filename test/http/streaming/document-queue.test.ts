@@ -44,7 +44,7 @@ test('a build that fails does not affect other builds', async () => {
   expect(await whole).toBe('whole')
 })
 
-test('tenants alternate: another tenant waits for at most one document of a busy tenant', async () => {
+test('documents of two tenants are built alternately, even if one tenant requests more of them', async () => {
   const { build } = createBuilds(1)
   const order: string[] = []
   const ask = (tenant: string, name: string) => build(tenant, name, async () => void order.push(`${tenant} ${name}`))

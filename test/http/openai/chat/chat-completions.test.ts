@@ -57,7 +57,7 @@ describe('a completion', () => {
     expect(data.id).toBe(`chatcmpl-${response.headers.get('x-run-id')}`)
   })
 
-  test('is streamed with its text, its end, and its usage on request', async () => {
+  test('is streamed with its text and its end', async () => {
     const client = await open({ script: [{ text: 'One' }] })
     const stream = client.chat.completions.stream({
       model: 'default',
@@ -87,7 +87,7 @@ describe('a completion', () => {
     expect(whole.choices[0]?.message.tool_calls).toBeUndefined()
   })
 
-  test('sends an image to the model', async () => {
+  test('sends an image and a file to the model', async () => {
     const client = await open()
     const content = [
       { type: 'text', text: 'What is it?' },
@@ -102,7 +102,7 @@ describe('a completion', () => {
     ])
   })
 
-  test("uses the client's system message as the session's instructions", async () => {
+  test("uses the client's system message as its instructions", async () => {
     const client = await open()
     const messages: Messages = [{ role: 'system', content: 'Be a pirate.' }, ...hello]
     await client.chat.completions.create({ model: 'default', messages: messages })
@@ -172,7 +172,7 @@ describe("the client's tools", () => {
     expect(await runner.finalContent()).toBe('It rains.')
   })
 
-  test('with results for unknown calls are rejected, and nothing is stored', async () => {
+  test('get no results for unknown calls: the request is rejected, and nothing is stored', async () => {
     const client = await open()
     const call = { id: 'c9', type: 'function', function: { name: 'weather', arguments: '{}' } } as const
     const messages: Messages = [
@@ -276,7 +276,7 @@ describe('an interrupted chat request', () => {
     await expect(reading).rejects.toMatchObject({ code: 'run_cancelled' })
   })
 
-  test('with an idempotency key is one run, also later', async () => {
+  test('that is repeated under its idempotency key is one run, also later', async () => {
     const client = await open({ script: [{ text: 'One.' }] })
     const body = { model: 'default', messages: hello }
     const headers = { 'idempotency-key': 'order-1' }

@@ -58,7 +58,7 @@ describe('a Response after another', () => {
     expect(conversationOf(second)).not.toBe(conversationOf(first))
   })
 
-  test('continues in the session for one of three concurrent requests, and in copies for the others', async () => {
+  test('continues in three separate conversations if three requests are concurrent', async () => {
     const client = await open()
     const first = await client.responses.create(hello)
     const all = await Promise.all(
@@ -68,7 +68,7 @@ describe('a Response after another', () => {
     expect(new Set(all.map(conversationOf)).size).toBe(3)
   })
 
-  test.each(['here', 'in a copy'])('is repeated under its idempotency key, also later: %s', async (where) => {
+  test.each(['here', 'in a copy'])('is returned again under its idempotency key, also later: %s', async (where) => {
     const client = await open()
     const first = await client.responses.create(hello)
     if (where === 'in a copy') await client.responses.create({ ...hello, previous_response_id: first.id })
@@ -102,7 +102,7 @@ describe('a Response after another', () => {
 })
 
 describe('a Response that continues', () => {
-  test('can be polled, followed from the middle and cancelled in the background', async () => {
+  test('in the background can be followed, cancelled, and followed again from the middle', async () => {
     const held = heldTurn()
     const client = await open({ script: [held.turn, { text: 'Two.' }] })
     const made = await client.responses.create({ ...hello, background: true })
@@ -268,7 +268,7 @@ describe('an invalid request is rejected with its field, and nothing is stored',
     expect(await sessions()).toEqual([])
   })
 
-  test('an unknown conversation, and an item of another conversation', async () => {
+  test('an unknown conversation, and an unknown item as a position', async () => {
     const client = await open()
     const error = await refusal(client.responses.create({ ...hello, conversation: 'nobody' }))
     expect([error.status, error.code, error.param]).toEqual([404, 'conversation_not_found', 'conversation'])

@@ -16,7 +16,7 @@ test.each<[string, string]>([
   expect(withoutReasoning(text)).toBe(rest)
 })
 
-test('conversation names equal those of earlier versions, which removed reasoning by regular expressions', () => {
+test('removing reasoning has the result of earlier versions, which used regular expressions', () => {
   const earlier = (text: string): string =>
     text
       .replaceAll(/<(think|thinking)>[\s\S]*?<\/\1>|^<(?:think|thinking)>[\s\S]*$/g, '')

@@ -30,8 +30,8 @@ const faulty = (ports: Ports): Ports => ({
 
 const said = (content: string) => ({ role: 'user', content })
 const bodies = {
-  'with what came before': [said('Hi'), { role: 'assistant', content: 'Hello.' }, said('Do it')],
-  'without it': [said('Do it')],
+  'with earlier messages': [said('Hi'), { role: 'assistant', content: 'Hello.' }, said('Do it')],
+  'without earlier messages': [said('Do it')],
 }
 
 /** `leaves`: as soon as the response begins. */

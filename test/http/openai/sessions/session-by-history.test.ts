@@ -149,7 +149,7 @@ describe('a client that sends its history without a session id', () => {
     expect(listed.data).toHaveLength(3)
   })
 
-  test('continues the session once when it sends a request twice concurrently', async () => {
+  test('continues the session once when it repeats a request whose run is in progress', async () => {
     const held = heldTurn()
     const client = await open({ script: [{ text: 'One.' }, held.turn] })
     const page = createPage(client)

@@ -163,7 +163,7 @@ describe('POST …/consolidate', () => {
     expect(await again.json()).toMatchObject({ type: 'urn:tooltrail:problem:nothing_to_consolidate' })
   })
 
-  it('responds with 502 when the model returns no summary, and changes nothing', async () => {
+  it('responds with 502 when the model returns no summary, stores none, and counts the usage', async () => {
     await open([completion('first'), completion('second'), completion(' ')], {
       consolidation: { threshold: 4, keepRecentRatio: 0 },
     })

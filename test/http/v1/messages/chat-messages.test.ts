@@ -82,7 +82,7 @@ describe('a log as Chat Completions messages', () => {
     )
   })
 
-  test('is read only up to the end of a page, whatever its length', async () => {
+  test('is read only up to the end of a page, however long the log is', async () => {
     const writer = writeLog()
     for (let run = 0; run < 1_000; run++)
       writer.run(`run-${run}`).user('hi').assistant(callTo('shell', '{}')).result(0, 'ok').assistant('done')

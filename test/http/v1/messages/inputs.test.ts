@@ -84,7 +84,7 @@ describe('an input', () => {
     })
   })
 
-  test('that follows gets only its own messages', async () => {
+  test('that follows another gets only its own messages', async () => {
     await open({ script: [{ text: 'one' }, { text: 'two' }] })
     await expectJson(harness, 200, 'POST', '/v1/sessions/s/messages', { content: 'first' })
     const run = await expectJson(harness, 200, 'POST', '/v1/sessions/s/messages', { content: 'second' })

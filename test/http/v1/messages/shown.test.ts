@@ -165,7 +165,7 @@ describe('the input of a run that has not started', () => {
     held.letGo()
   })
 
-  test('names its images without an address, which they get when the input becomes a message', async () => {
+  test('names its files without an address', async () => {
     const held = heldTurn()
     await open({ script: [held.turn] })
     await post('go', {}, { prefer: 'respond-async' })

@@ -159,7 +159,7 @@ describe('a stream', () => {
     expect(rest.at(-1)?.event).toBe('run.completed')
   })
 
-  test('that starts in the middle of a round contains that round from its start, and no earlier round', async () => {
+  test('that resumes during a round contains the round of its last event and the current round completely', async () => {
     const held = heldTurn()
     await open({ script: [{ text: 'Let me see.', calls: [{ id: 'c1', name: 'echo' }] }, held.turn], tools: [echo] })
     const headers = { prefer: 'wait=0' }

@@ -228,7 +228,7 @@ describe('runs', () => {
     await expectJson(harness, 404, 'GET', '/v1/sessions/s/runs/nothing')
   })
 
-  test("merged into another run contain their input in the other run's messages", async () => {
+  test('merged into another run list the messages of that run, with both inputs', async () => {
     const { promise, resolve } = Promise.withResolvers<void>()
     const slow = makeTool('slow', async () => promise.then(() => ({ text: 'ok' })))
     await open({ script: [{ calls: [{ id: 'c1', name: 'slow' }] }, { text: 'both' }], tools: [slow] })
@@ -257,7 +257,7 @@ describe('runs', () => {
     expect(second.id).not.toBe(first.id)
   })
 
-  test('are cancelled during their work, and keep the streamed text', async () => {
+  test('are cancelled during their work, and a repeated cancel returns the cancelled run', async () => {
     const held = heldTurn()
     await open({ script: [held.turn] })
     const run = await send({ content: 'go' }, { prefer: 'wait=0' }, 202)

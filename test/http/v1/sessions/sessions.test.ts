@@ -87,7 +87,7 @@ describe('creating a session', () => {
 })
 
 describe('listing sessions', () => {
-  test('returns pages, newest activity first, each session once', async () => {
+  test('returns pages that contain each session once', async () => {
     for (let index = 0; index < 5; index++) await expectJson(harness, 201, 'POST', '/v1/sessions', { id: `s${index}` })
     const seen: string[] = []
     let after = ''
@@ -257,7 +257,7 @@ describe('deleting a session', () => {
     }
   })
 
-  test('has no deletion if the session never existed or was never deleted', async () => {
+  test('has no progress to read if the session never existed or was never deleted', async () => {
     await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 'live' })
     await expectJson(harness, 404, 'GET', '/v1/deletions/live')
     await expectJson(harness, 404, 'GET', '/v1/deletions/unknown')

@@ -97,7 +97,7 @@ test.each<readonly [what: string, sources: unknown, path: string]>([
   expect(await expectJson(harness, 200, 'GET', `/v1/sessions/s/runs/${runId}`)).toMatchObject({ status: 'paused' })
 })
 
-test('are listed by number, in pages, and filtered by citation', async () => {
+test('sources are listed by number, in pages, and filtered by citation', async () => {
   const at = '/v1/sessions/s/sources'
   expect(await expectJson(harness, 200, 'GET', at)).toMatchObject({ data: [], next: null })
   await give([source, { title: 'Third' }])

@@ -111,7 +111,7 @@ describe('export', () => {
     expect(text(await chat('copy'))).toBe(text(await chat('s')))
   })
 
-  test('openai equals format=openai; markdown is a page that no text breaks; `pointers` omits contents', async () => {
+  test('in openai equals the message list, in markdown is a page, and with pointers cannot be imported', async () => {
     await fill()
     const openai = await get(at('s', '/export?format=openai'))
     expect(openai.headers.get('content-type')).toBe('application/x-ndjson')
@@ -164,7 +164,7 @@ describe('fork', () => {
     await expectJson(harness, 200, 'POST', at('f', '/messages'), { content: 'go on' })
   })
 
-  test('refuses other messages, duplicate ids, and logs without an end', async () => {
+  test('refuses messages inside a run, duplicate ids, and empty sessions', async () => {
     await fill()
     const log = await lines('s')
     const middle = log.find(({ role }) => role === 'tool')

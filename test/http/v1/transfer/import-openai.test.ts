@@ -39,7 +39,7 @@ test("an openai import keeps the bytes of files, and the provider's data of a ca
   expect(calls).toEqual([signed, { ...signed, id: 'd', extra_content: undefined }])
 })
 
-test('tool names, call ids, users and file names are accepted at any length', async () => {
+test('call ids, users and file names are accepted at any length', async () => {
   const id = `call_1__thought__${'A'.repeat(3_000)}`
   const file = {
     type: 'file',

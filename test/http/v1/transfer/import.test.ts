@@ -174,7 +174,7 @@ describe('import', () => {
     expect(refused.errors.map(({ path }) => path)).toEqual(['body.messages[0].parts'])
   })
 
-  test('rejects more ratings than a row can store', async () => {
+  test('rejects a rating by a user with more than 256 characters', async () => {
     await open()
     const rating = { rating: 'positive', at: '2026-11-21T09:30:00Z' }
     const rated = (user: string) => [{ role: 'assistant', parts: [], feedback: [{ ...rating, user }] }]
@@ -261,7 +261,7 @@ describe('import', () => {
     })
   })
 
-  test('keeps all lines that are longer than a body, and any number of messages', async () => {
+  test('keeps lines that are longer than a JSON body may be, and 500 further messages', async () => {
     await open()
     const big = 'x'.repeat(6_000_000)
     const many = Array.from({ length: 500 }, (_, n) => ({ role: n % 2 === 0 ? 'user' : 'assistant', content: `m${n}` }))
