@@ -47,7 +47,7 @@ describe('writes of one event-loop tick', () => {
       new Promise((resolve, reject) => {
         const insertAndSee = (): Promise<void> =>
           sharedTransaction(database, () => insert(id)).then(() => void seen.push(stored()))
-        setTimeout(() => insertAndSee().then(resolve, reject), 1)
+        setTimeout(() => void insertAndSee().then(resolve, reject), 1)
       })
     await Promise.all(['a', 'b'].map(writeLater))
     expect(seen).toEqual([
