@@ -43,7 +43,7 @@ export function logWindowContract(engine: Engine): void {
       }
     })
 
-    test('a window with a small character limit has the message, and marks more messages on both sides', async () => {
+    test('a window with a small character limit has the message, and reports more messages on both sides', async () => {
       const { reader, key, ids } = await filled()
       const window = await readAround(reader, key, ids[10] ?? '', { limit: 20, maxCharacters: 1 })
       expect(window?.newer.map(({ id }) => id)).toEqual([ids[10]])

@@ -127,7 +127,7 @@ export function outputStoreContract(name: string, open: () => OutputStore | Prom
       })
     })
 
-    test('an object is removed alone, and a repeated removal is no error', async () => {
+    test('removing an object keeps all others, and a repeated removal is no error', async () => {
       const store = await open()
       const [owner, first, second] = [newKey(), newName(), newName()]
       for (const name of [first, second]) await store.put(owner, name, Buffer.from(name), 'text/plain')
