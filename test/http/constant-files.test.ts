@@ -36,7 +36,7 @@ test('the first 200 clients that request the docs cost hardly more than the next
   await close()
 })
 
-test('the OpenAPI document is compressed for clients that accept it, and 304 if unchanged', async () => {
+test('the OpenAPI document is compressed for clients that accept it; a repeated request gets 304', async () => {
   const path = '/openapi.json'
   const { program, close } = await openHttpHarness()
   const zipped = await program.app.request(path, { headers: { 'accept-encoding': 'gzip' } })

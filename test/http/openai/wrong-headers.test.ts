@@ -22,7 +22,7 @@ test.each<[string, object, Record<string, string>, string]>([
   ['responses', response, { 'x-session-id': '../x' }, `header.x-session-id ${id}`],
   ['responses', response, { 'idempotency-key': long }, 'header.idempotency-key must be 1–255'],
   ['responses', response, { 'x-tooltrail-tools': 'all' }, 'header.x-tooltrail-tools'],
-])('%s: an invalid header is rejected by its own name, and nothing is stored', async (path, body, headers, says) => {
+])('%s: an invalid header is rejected with its own name, and nothing is stored', async (path, body, headers, says) => {
   harness = await openHttpHarness()
   const { error } = await expectJson<Refusal>(harness, 400, 'POST', `/openai/v1/${path}`, body, headers)
   expect(error.param).toBe(Object.keys(headers)[0])

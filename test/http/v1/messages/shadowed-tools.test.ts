@@ -134,7 +134,7 @@ describe.each([
     expect(await toolRows('fork')).toMatchObject([{ tool_name: 'lookup', origin: 'client' }])
   })
 
-  test('only for its own calls: rows of its other tools and of the agent have no origin', async () => {
+  test('only for calls of that name: rows of other tools have no origin', async () => {
     await open('all', [
       {
         calls: [

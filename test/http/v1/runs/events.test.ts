@@ -263,7 +263,7 @@ describe('the heartbeat', () => {
     expect(closed).toHaveBeenCalled()
   })
 
-  test('ends with the stream, without a terminal event, when the events are interrupted', async () => {
+  test('stops with the stream, which ends without a terminal event if its events fail', async () => {
     await open()
     const { signal } = new AbortController()
     const { clock, logger } = harness.ports

@@ -175,7 +175,7 @@ describe('an input or import between two steps of a turn', () => {
     },
   )
 
-  test('without one, a source that sends only new messages continues in its run', async () => {
+  test('is needed for a second run: otherwise a source with only new messages continues its run', async () => {
     await open()
     await create('s')
     const source = { source: 'f', from: 0 }
