@@ -1,6 +1,6 @@
 import { randomNumbers } from '../test/e2e/crashes/parts/random-numbers.ts'
 
-/** Random choices of one seed. Timing is real, so a seed does not repeat exactly. */
+/** Random choices of one seed. A seed does not repeat a test exactly, because time is real. */
 export interface Dice {
   number(): number
   chance(probability: number): boolean

@@ -17,7 +17,7 @@ Exit code 1: a part failed, or a known failure holds now and is to be moved to i
 const ROOT = resolve(import.meta.dirname, '../..')
 const LOGS = join(ROOT, '.assurance')
 const PAGE = join(ROOT, 'docs/assurance/results.md')
-/** Characters of the last line of a part that are recorded. */
+/** Maximum length of a recorded outcome, in characters. */
 const MAX_OUTCOME = 160
 
 const { wanted, list } = readOptions(
@@ -35,7 +35,7 @@ interface Ended {
   readonly outcome: string
 }
 
-/** Runs a part with its output in a log; returns its last line, of Vitest the line that counts tests. */
+/** Runs a part and writes its output to a log. Returns the last line, or Vitest's line with the number of tests. */
 async function run({ name, command: [program, ...args] }: Part): Promise<Ended> {
   const path = join(LOGS, `${name}.log`)
   const log = createWriteStream(path)
@@ -54,7 +54,7 @@ async function run({ name, command: [program, ...args] }: Part): Promise<Ended> 
   return { isGood: code === 0, outcome: (counted ?? 'no output').trim().slice(0, MAX_OUTCOME) }
 }
 
-/** The states that the reporter of the known failures stored. */
+/** Reads the states that the reporter of known failures has stored. */
 function readFailures(): KnownFailure[] {
   return JSON.parse(readFileSync(join(ROOT, KNOWN_FAILURES_FILE), 'utf8')) as KnownFailure[]
 }

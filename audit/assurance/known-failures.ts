@@ -6,23 +6,23 @@ import type { Reporter, TestModule } from 'vitest/node'
 export const KNOWN_FAILURES_FILE = '.assurance/known-failures.json'
 
 export interface KnownFailure {
-  /** The file's name, which says what must hold. */
+  /** The file's name, which states the expected behaviour. */
   readonly name: string
   readonly state: 'still fails' | 'holds now' | 'holds in part' | 'its control fails' | 'needs an engine'
   /** Names of the tests that changed. */
   readonly changed: readonly string[]
 }
 
-/** Outcome of one test, as this table needs it. */
+/** Outcome of one test, with the fields that this table needs. */
 export interface Outcome {
   readonly name: string
-  /** It is marked `test.fails`. */
+  /** Whether the test is marked `test.fails`. */
   readonly isKnown: boolean
-  /** For a known failure: it still fails. For a control: it holds. */
+  /** Whether the outcome is the expected one: a known failure fails, a control passes. */
   readonly isAsBefore: boolean
 }
 
-/** State of one file from the outcomes of its tests. A file that does not load has none of them, and an error. */
+/** Computes the state of one file from the outcomes of its tests. A file that cannot be loaded has an error and no outcomes. */
 export function stateOf(
   name: string,
   outcomes: readonly Outcome[],

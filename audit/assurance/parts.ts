@@ -1,11 +1,11 @@
 /** One part of `npm run assurance`: a command that takes too long for CI. */
 export interface Part {
   readonly name: string
-  /** The promise that it looks at, for the table of results. */
+  /** The promise that the part tests, for the table of results. */
   readonly question: string
-  /** Minutes on two quiet cores. */
+  /** Duration on two idle cores, in minutes. */
   readonly minutes: number
-  /** The program in node_modules/.bin, or `node`, and its arguments. */
+  /** A program of node_modules/.bin, or `node`, with its arguments. */
   readonly command: readonly [program: string, ...args: readonly string[]]
 }
 
@@ -20,7 +20,7 @@ const node = (file: string, ...args: readonly string[]): Part['command'] => ['no
 const SIMULATE = 'audit/simulator/simulate.ts'
 const SQLITE_SCHEDULES = 'audit/exploration/explore-sqlite-schedules.ts'
 
-/** The shortest first: a mistake shows early. All run with `WHOLE=1`. */
+/** All parts, the shortest first, so that mistakes are visible early. Each part runs with `WHOLE=1`. */
 export const PARTS: readonly Part[] = [
   {
     name: 'known-failures',

@@ -7,7 +7,7 @@ export interface Result {
   readonly outcome: string
   /** YYYY-MM-DD. */
   readonly date: string
-  /** Short hash, with `+` for a tree with changes. */
+  /** The short hash, with `+` if the tree has uncommitted changes. */
   readonly commit: string
   readonly minutes: number
 }
@@ -29,7 +29,7 @@ Their files are in [test/known-failures](../../test/known-failures/README.md).
 `
 const NOT_RUN: Omit<Result, 'part'> = { outcome: 'not run yet', date: '', commit: '', minutes: 0 }
 
-/** The page with these results in place of its rows for them; \`failures\` is undefined where they did not run. */
+/** Replaces the page's rows of these results. `failures` is undefined if the known failures did not run. */
 export function updatePage(
   page: string,
   parts: readonly Part[],

@@ -6,7 +6,7 @@ import { idsOf, kinds, readEvents } from './followers.ts'
 import type { Accepted } from './operations.ts'
 import type { World } from './world.ts'
 
-/** Event ids of a run of more than these are not resumed at each of them. */
+/** Runs with at least this number of events are not resumed after each event, because it takes too long. */
 const MAX_RESUMED = 60
 const AGENTS: ReadonlySet<string> = new Set(['default', 'helper', 'deep'])
 const COPIED = [
@@ -14,7 +14,7 @@ const COPIED = [
   ...['call', 'searched', 'finishReason'],
 ] as const
 
-/** Each accepted input is in the log once, unless it was cancelled in the queue. */
+/** Checks that each accepted input is in the log once, unless it was cancelled in the queue. */
 export async function checkInputs(world: World, accepted: Accepted, log: readonly Message[]): Promise<void> {
   const { harness, report } = world
   for (const [text, runId] of accepted) {
@@ -32,7 +32,7 @@ export async function checkInputs(world: World, accepted: Accepted, log: readonl
   }
 }
 
-/** Ids in order, a row for each call, no open call, rounds counted, numbers of sources used once. */
+/** Checks that ids are in order, each call has a row, no call is open, rounds are counted, and no source number is used twice. */
 export function checkLog({ report }: World, log: readonly Message[]): void {
   const ids = log.map(({ id }) => id)
   if (ids.some((id, index) => index > 0 && id <= (ids[index - 1] ?? ''))) report('ids are not in order')
@@ -61,7 +61,7 @@ export function checkLog({ report }: World, log: readonly Message[]): void {
     if (list.some((round, index) => round !== index)) report(`rounds of ${loop}: ${list.join(', ')}`)
 }
 
-/** A run's counters are those of its messages. */
+/** Checks that a run's counters agree with its messages. */
 export function checkCounts({ report }: World, run: Run, log: readonly Message[]): void {
   if (run.stopReason === 'imported') return
   const own = log.flatMap((message) => (message.role === 'assistant' && message.runId === run.id ? [message] : []))
@@ -75,7 +75,7 @@ export function checkCounts({ report }: World, run: Run, log: readonly Message[]
   if (counted !== tokens) report(`a run counts ${counted} tokens; the log has ${tokens}`)
 }
 
-/** Each message of a run has its event, and resuming after any event gives the rest. */
+/** Checks that each message of a run has its event, and that resuming after any event returns all later events. */
 export async function checkEvents(world: World, run: Run, log: readonly Message[]): Promise<void> {
   const ids = idsOf(await readEvents(world, run.id))
   for (const { id, role, runId } of log) {
@@ -92,7 +92,7 @@ export async function checkEvents(world: World, run: Run, log: readonly Message[
   }
 }
 
-/** A fork equals its source. */
+/** Checks that a fork equals its source. */
 export async function checkFork({ dice, harness, report }: World, runs: readonly Run[], log: readonly Message[]) {
   const ended = runs.filter(({ status }) => isEnded(status))
   if (ended.length === 0) return

@@ -36,7 +36,7 @@ const { verbose, ...settings } = readOptions(
   }),
 )
 
-/** Random operations, with followers beside them. */
+/** Executes random operations, and starts followers at the same time. */
 async function disturb(world: World, accepted: Accepted, { operations }: Settings): Promise<Follower[]> {
   const followers: Follower[] = []
   for (let index = 0; index < operations; index++) {
@@ -100,5 +100,5 @@ if (verbose)
     console.log(`${count} ${name}`)
 console.log(outcome)
 rmSync(world.harness.folder, { recursive: true, force: true })
-// Calls of killed processes never return.
+// Exits explicitly, because calls of killed processes never return.
 process.exit(world.problems.length === 0 ? 0 : 1)

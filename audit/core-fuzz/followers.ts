@@ -2,7 +2,7 @@ import type { RunEvent } from '../../functions/domain/events.ts'
 import type { Accepted } from './operations.ts'
 import type { World } from './world.ts'
 
-/** A follower that leaves after some events, and the ids of those that it got. */
+/** A follower that disconnects after some events, with the ids of the received events. */
 export interface Follower {
   readonly runId: string
   readonly ids: string[]
@@ -14,7 +14,7 @@ const READ_MS = 3_000
 export const idsOf = (events: readonly RunEvent[]): string[] =>
   events.flatMap((event) => ('id' in event && typeof event.id === 'string' ? [event.id] : []))
 
-/** All events of a run, or those after one, as a late reader gets them. */
+/** Reads all events of a run, or all events after one event. */
 export async function readEvents({ harness }: World, runId: string, after?: string): Promise<RunEvent[]> {
   const events: RunEvent[] = []
   const signal = AbortSignal.timeout(READ_MS)
@@ -40,13 +40,13 @@ export async function startFollower(world: World, accepted: Accepted): Promise<F
       if (ids.length >= maxIds) return stop.abort()
     }
   }
-  // A process that dies meanwhile is part of the experiment.
+  // The process may be killed meanwhile.
   follow().catch(() => world.count('a follower failed'))
   setTimeout(() => stop.abort(), FOLLOW_MS)
   return { runId, ids }
 }
 
-/** Checks that the events of a follower and those after its resume are all events, each once. */
+/** Checks that the events of a follower, and the events after its resumption, are together all events, each once. */
 export async function checkFollower(world: World, { runId, ids }: Follower): Promise<void> {
   const last = ids.at(-1)
   if (last === undefined) return
@@ -61,6 +61,6 @@ export async function checkFollower(world: World, { runId, ids }: Follower): Pro
   if (extra.length > 0) world.report(`a follower got events that the log does not have: ${kinds(extra)}`)
 }
 
-/** An event's id without the message's. */
+/** Removes the message id from an event's id. */
 const kindOf = (id: string): string => id.slice(27)
 export const kinds = (ids: readonly string[]): string => ids.map(kindOf).join(' ')

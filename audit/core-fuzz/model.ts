@@ -14,12 +14,12 @@ const SUMMARY_USAGE = { ...NO_USAGE, inputTokens: 5, totalTokens: 5 }
 /** The member that an agent of the team delegates to. */
 const MEMBER_OF: { readonly [agent: string]: string } = { leader: 'helper', helper: 'deep' }
 
-/** A model that checks each request and then does something random. */
+/** Creates a model that checks each request, and then returns a random completion or fault. */
 export function createRandomModel(dice: Dice, report: (problem: string) => void) {
   let count = 0
   let before: readonly string[] | undefined
 
-  /** Promises R1: each call has its result right behind, and nothing else has one. */
+  /** Checks that each call is followed directly by its result, and that there is no other result (promises R1). */
   function checkPairs({ messages }: ModelRequest): void {
     for (const [index, message] of messages.entries()) {
       if (message.role === 'tool' && index === 0) report('R1: a request begins with a tool result')
@@ -34,7 +34,7 @@ export function createRandomModel(dice: Dice, report: (problem: string) => void)
     if (messages.at(-1)?.role === 'assistant') report('R1: a request ends with a completion')
   }
 
-  /** Promises R5: each request begins with the previous request, unless a summary was stored between them. */
+  /** Checks that each request begins with the previous request, unless a summary was stored between them (promises R5). */
   function checkPrefix({ messages }: ModelRequest): void {
     const now = messages.map((message) => JSON.stringify(message))
     const last = before
@@ -78,6 +78,6 @@ export function createRandomModel(dice: Dice, report: (problem: string) => void)
       yield { type: 'completion', completion: { ...completion, usage: USAGE } }
     }
 
-  /** A script without an end. */
+  /** Returns an endless script. */
   return (agent: string): readonly Turn[] => new Proxy<Turn[]>([], { get: () => turnOf(agent) })
 }

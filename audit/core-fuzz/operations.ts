@@ -8,7 +8,7 @@ export type Accepted = Map<string, string>
 
 const CLIENT_TOOL = { name: 'ask', description: 'ask', parameters: { type: 'object' } }
 const HERE = { here: true }
-/** More processes than these, living and dead, are not started. */
+/** Maximum number of processes, including dead ones. */
 const MAX_PROCESSES = 6
 const HAND_OFF_MS = 500
 
@@ -77,7 +77,7 @@ function crash(world: World): void {
   if (world.living().length < 2) world.spawn()
 }
 
-/** Does one random thing. */
+/** Executes one random operation. */
 export async function operate(world: World, accepted: Accepted, index: number): Promise<void> {
   const { dice, harness, living, attempt } = world
   const roll = dice.number()

@@ -16,15 +16,15 @@ import { createRandomModel } from './model.ts'
 export interface Settings {
   readonly seed: number
   readonly operations: number
-  /** The clock runs this many times as fast, so that leases expire. */
+  /** Factor by which the clock is faster than real time, so that leases expire. */
   readonly speed: number
-  /** DynamoDB's endpoint; undefined: SQLite. */
+  /** DynamoDB's endpoint. Undefined for SQLite. */
   readonly dynamodb: string | undefined
 }
 
 type Process = Omit<Harness, 'another' | 'rebuildHistory' | 'close'>
 
-/** Several processes on one store, a random model, and what went wrong so far. */
+/** Several processes on one store, a random model, and the problems found so far. */
 export interface World {
   readonly dice: Dice
   readonly harness: Harness
@@ -34,12 +34,12 @@ export interface World {
   report(problem: string): void
   count(outcome: string): void
   spawn(): void
-  /** Kills a random process: its calls of the store never return. */
+  /** Kills a random process: its calls to the store never return. */
   crash(): void
   living(): readonly Process[]
-  /** Probability that a call of the store fails before it, and after it. */
+  /** Probability that a call to the store fails before its execution, and probability that it fails after it. */
   failing: number
-  /** Runs an operation, and counts its outcome; undefined where it failed. */
+  /** Executes an operation and counts its outcome. Returns undefined if it failed. */
   attempt<Result>(name: string, operation: () => Promise<Result>): Promise<Result | undefined>
   header(): Promise<SessionHeader>
   log(): Promise<readonly Message[]>
@@ -65,7 +65,7 @@ export async function openWorld({ seed, speed, dynamodb }: Settings): Promise<Wo
   const state = { failing: 0 }
   const store = await openStore(dynamodb, clock)
   let opened = 0
-  /** The first process only looks: its calls never fail. */
+  /** The first process only reads, so its calls never fail. */
   function change(local: Ports): Ports {
     const id = opened++
     const ports = store(local)

@@ -1,24 +1,24 @@
-/** One change of a source text: `from` must stand there exactly once. */
+/** One change of a source text. The file must contain `from` exactly once. */
 export interface Edit {
   readonly file: string
   readonly from: string
   readonly to: string
 }
 
-/** A condition of the session protocol, and how the SQLite adapter reads without it. */
+/** A condition of the session protocol, and the changes that remove it from the SQLite adapter. */
 export interface Guard {
   readonly name: string
   readonly edits: readonly Edit[]
-  /** Why no schedule can detect the missing guard: another guard of this engine checks the same. */
+  /** Set if no schedule can detect the missing guard: the other guard of this engine that makes the same check. */
   readonly backedBy?: string
 }
 
 const one = (name: string, file: string, from: string, to: string): Guard => ({ name, edits: [{ file, from, to }] })
 
 const HELD = 'const row = heldSession(database, lease)\n'
-/** Reads a live session without checking its holder. */
+/** Source text that reads a live session without a check of its holder. */
 const ANYBODY = 'const row = findLiveSession(database, lease) ?? heldSession(database, lease)\n'
-/** Removes the check of the generation from the operation whose next code is `next`. */
+/** Removes the check of the generation from an operation. `next` is the source text after that check. */
 const unfenced = (operation: string, file: string, next: string): Guard =>
   one(`${operation}: the generation is mine`, file, `${HELD}    ${next}`, `${ANYBODY}    ${next}`)
 
@@ -60,7 +60,7 @@ const HOLDER_IS_LIVE: Edit = {
   to: 'row !== undefined && ',
 }
 
-/** Every guard of the protocol, by its operation. */
+/** All guards of the protocol, by operation. */
 export const GUARDS: readonly Guard[] = [
   one(
     'enqueue: the run id is greater than the last accepted',

@@ -25,7 +25,10 @@ const MODULES: { readonly [name in keyof SqliteModules]: string } = {
   usage: 'log/usage/usage-ledger.ts',
 }
 
-/** The sources, by their path from the adapter's `log/`, as they read without the guard. Throws when a text to replace does not stand there exactly once. */
+/**
+ * Returns the source texts without the guard, by their path below the adapter's `log/`. Throws if a text to replace does not
+ * occur exactly once.
+ */
 export async function textsWithout({ name, edits }: Guard): Promise<ReadonlyMap<string, string>> {
   const texts = new Map<string, string>()
   for (const { file, from, to } of edits) {
@@ -44,8 +47,8 @@ interface Loaded {
 }
 
 /**
- * A copy of the SQLite adapter, and of what delivers, with one guard taken out, loaded beside the rest of the real program; `remove`
- * when done.
+ * Loads a copy of the SQLite adapter and of the delivery code without one guard. All other modules are the real program's. Call
+ * `remove` afterwards.
  */
 export async function loadWithout(guard: Guard): Promise<Loaded> {
   const texts = await textsWithout(guard)
@@ -61,7 +64,7 @@ export async function loadWithout(guard: Guard): Promise<Loaded> {
       await symlink(join(ROOT, 'functions', name), join(folder, 'functions', name))
   await linkFiles(join(ROOT, 'functions/domain'), join(folder, 'functions/domain'))
   for (const [file, text] of texts) {
-    // A write would go through the link, into the program.
+    // The link is removed first, because a write through it would change the program's file.
     await rm(join(adapter, 'log', file))
     await writeFile(join(adapter, 'log', file), text)
   }
@@ -78,7 +81,7 @@ export async function loadWithout(guard: Guard): Promise<Loaded> {
   }
 }
 
-/** Links a folder file by file, so that all but a changed file are the modules that everything else imports. */
+/** Links each file of a folder, so that unchanged files stay the same modules as in the rest of the program. */
 async function linkFiles(from: string, to: string): Promise<void> {
   await mkdir(to)
   for (const entry of await readdir(from, { withFileTypes: true })) {

@@ -1,4 +1,4 @@
-/** The field cases by number or name: kinds of input that occur in practice. Every name of a field test has one of them. */
+/** The field cases by number or name: kinds of input that occur in practice. Every name of a field test contains one of them. */
 export const FIELD_CASES: ReadonlyMap<string, string> = new Map([
   ['01', 'names and ids that a provider refuses'],
   ['03', 'MCP results with nulls'],
@@ -37,7 +37,7 @@ const ENGINES: Readonly<Record<string, readonly string[]>> = {
 export const WIRE_NAMES = Object.keys(WIRES)
 export const ENGINE_NAMES = Object.keys(ENGINES)
 
-/** One field test, as its name describes it. No wire, or no engine: the test does not depend on one. */
+/** One field test, read from its name. Without wires or engines, the test does not depend on any. */
 export interface FieldTest {
   readonly case: string
   readonly variant: string
@@ -48,8 +48,8 @@ export interface FieldTest {
 const FIELD = /\bfield\/([\p{L}\p{N}_-]+)(?:\/([\p{L}\p{N}_.-]*[\p{L}\p{N}_]))?/u
 
 /**
- * Reads the case, the variant, the wires and the engines from the names of a test and its describes, the outermost first;
- * undefined if none of them contains `field/<case>`. A wire or engine is a whole segment between `·`, `,`, `:`, `|`,
+ * Reads the case, the variant, the wires and the engines from the names of a test and its suites, the outermost first. Undefined
+ * if none of them contains `field/<case>`. A wire or engine is a whole segment between `·`, `,`, `:`, `|`,
  * parentheses or dashes, or a word that follows the variant directly. The word `on` before it is skipped.
  */
 export function readFieldName(names: readonly string[]): FieldTest | undefined {
@@ -67,14 +67,17 @@ export function readFieldName(names: readonly string[]): FieldTest | undefined {
   }
 }
 
-/** Segments of a text, in lower case. */
+/** Splits a text into segments in lower case. */
 const split = (text: string): string[] =>
   text
     .split(/\s*[·•,:;|/()[\]]+\s*|\s+[-–—>]+\s+/u)
     .map((segment) => segment.trim().toLowerCase().replace(/^on /, ''))
     .filter((segment) => segment !== '')
 
-/** Segments of the text behind a variant; words of the first count one by one until the first that is no wire and no engine. */
+/**
+ * Splits the text after a variant into segments. In the first segment, each leading word that is a wire or engine is a separate
+ * segment.
+ */
 function leadingWords(text: string): string[] {
   const segments = split(text)
   const [first = ''] = segments

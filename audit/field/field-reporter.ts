@@ -22,7 +22,7 @@ export default class FieldReporter implements Reporter {
 
 function readModule(module: TestModule): FieldOutcome[] {
   const file = relative(process.cwd(), module.moduleId)
-  // A hook that fails leaves its tests skipped.
+  // If a hook fails, Vitest marks its tests as skipped, so the hook's error counts.
   const suites = [...module.children.allSuites()].flatMap((suite) => suite.errors())
   const broken = [...module.errors(), ...suites].map(({ message }): FieldOutcome => {
     const error = firstLine(message)
@@ -50,7 +50,7 @@ function readTest(test: TestCase, file: string): FieldOutcome[] {
   ]
 }
 
-/** The cases that must have a test. A run of some projects only expects none: their cases are elsewhere. */
+/** Returns the cases that must have a test. If only some projects run, no case is required. */
 function expectedCases(): readonly string[] {
   const only = process.env['FIELD_CASE'] ?? ''
   if (only !== '') return [only]

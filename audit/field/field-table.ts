@@ -4,20 +4,21 @@ export type FieldState = 'passed' | 'failed' | 'skipped'
 
 /** One field test with its outcome. */
 export interface FieldOutcome extends FieldTest {
-  /** The names of its describes and its own, and its file. */
+  /** Names of its suites, its own name, and its file. */
   readonly name: string
   readonly file: string
   readonly state: FieldState
-  /** First line of its error. */
+  /** The first line of its error. */
   readonly error?: string
 }
 
-/** The mark of a test that depends on no wire, or on no engine. */
+/** Label of tests that do not depend on a wire, or on an engine. */
 const NONE = '-'
 
 /**
- * The table case × wire × engine as text: a row for each case and wire, a column for each engine. A cell has the number of tests
- * that passed, or the number of failed and skipped ones. Expected cases that no test names follow, then the failed tests with their errors.
+ * Formats the table of results as text: a row for each case and wire, a column for each engine. A cell has the number of tests
+ * that passed, or the number of failed and skipped ones. After the table come the expected cases without a test, then the failed
+ * tests with their errors.
  */
 export function fieldTable(outcomes: readonly FieldOutcome[], expected: readonly string[]): string {
   const engines = [...ENGINE_NAMES, NONE].filter((engine) => outcomes.some((one) => counts(one.engines, engine)))
@@ -42,7 +43,7 @@ export function fieldTable(outcomes: readonly FieldOutcome[], expected: readonly
   return lines.join('\n')
 }
 
-/** The expected cases that no test names, or whose tests were all skipped. */
+/** Lists the expected cases without a test, and those whose tests were all skipped. */
 export const casesWithoutTest = (outcomes: readonly FieldOutcome[], expected: readonly string[]): string[] =>
   expected.filter((name) => !outcomes.some((one) => one.case === name && one.state !== 'skipped'))
 

@@ -12,7 +12,7 @@ const USAGE = `Runs the tests whose names contain field/<case>/<variant>, and pr
 Tests of the project engines need Java, those of browser Chromium. Exit code 1: a test failed, or a case has no test.
 `
 const ROOT = resolve(import.meta.dirname, '../..')
-/** The checks of the table itself hold names that are no field tests. */
+/** The tests of the table contain names that look like field tests but are none. */
 const OWN_TEST = 'test/conventions/field-table.test.ts'
 
 interface Options {
@@ -35,12 +35,15 @@ function readCommandLine(): Options {
   return { only, projects: values.project ?? ['*'] }
 }
 
-/** Test files that name a field test, or import a module of `test` that does: loading all files would take minutes. */
+/**
+ * Finds the test files that contain names of field tests, or import such a module of `test`. Loading all files would take
+ * minutes.
+ */
 function fieldFiles(): string[] {
   const files = globSync('{test,audit}/**/*.ts', { cwd: ROOT }).filter((file) => file !== OWN_TEST)
   const texts = new Map(files.map((file) => [file, readFileSync(join(ROOT, file), 'utf8')]))
   const found = files.filter((file) => file.startsWith('test/') && texts.get(file)?.includes('field/'))
-  // Grows while it is read: importers of importers count too.
+  // The loop also visits the files that it appends, so importers of importers are found.
   for (const file of found)
     for (const one of files) if (!found.includes(one) && imports(one, texts.get(one), file)) found.push(one)
   return found.filter((file) => file.endsWith('.test.ts')).toSorted()

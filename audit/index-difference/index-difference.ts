@@ -38,7 +38,7 @@ const counts = { sets: 0, onlySqlite: 0, orders: 0, doubled: 0, errors: 0 }
 
 const keyOf = ({ messageId, role }: Pick<HistoryHit, 'messageId' | 'role'>): string => `${messageId} ${role}`
 
-/** Keys of all hits of a query, page by page. */
+/** Returns the keys of all hits of a query, page by page. */
 async function search(index: HistoryIndex, query: HistoryQuery): Promise<string[]> {
   const keys: string[] = []
   let after: string | undefined
@@ -74,7 +74,7 @@ function compare(query: HistoryQuery, opensearch: readonly string[], sqlite: rea
 
 type Texts = ReadonlyMap<string, string>
 
-/** The documents in tables in memory. */
+/** Opens a database in memory with these documents. */
 function openSqlite(documents: readonly HistoryDocument[]) {
   const database = openDatabase(':memory:')
   const tables = createHistoryTables(database)

@@ -42,7 +42,7 @@ const COPIED = [
 ]
 const FILES = ['package.json', 'tsconfig.json', 'vitest.config.ts']
 const RUN_TIMEOUT_MS = 600_000
-/** Bytes: the trace of a run that goes round and round. */
+/** Limit of a suite's output, in bytes. The trace of an endless loop is large. */
 const MAX_OUTPUT_BYTES = 256 * 1_024 * 1_024
 
 function copyTree(): string {
@@ -52,7 +52,7 @@ function copyTree(): string {
   return copy
 }
 
-/** Runs the suite. Returns its failure if it notices the mutant, otherwise undefined. */
+/** Runs the suite. Returns its failure if it detects the mutant, otherwise undefined. */
 function noticed(copy: string, { name, command }: Suite): string | undefined {
   const [program = '', ...args] = command
   const started = program === 'node' ? process.execPath : join(copy, 'node_modules', '.bin', program)
@@ -70,7 +70,7 @@ function noticed(copy: string, { name, command }: Suite): string | undefined {
   return `${name}: ${run.error === undefined ? (why ?? 'failed').trim().slice(0, 160) : 'not within its time'}`
 }
 
-/** Suites that fail without any mutant say nothing of one. */
+/** Throws if a suite fails without a mutant, because it could not detect one. */
 function requireHealthy(copy: string): void {
   const suites = new Map(wanted.flatMap((one) => one.suites).map((suite) => [suite.command.join(' '), suite]))
   for (const suite of suites.values()) {
@@ -79,7 +79,7 @@ function requireHealthy(copy: string): void {
   }
 }
 
-/** Puts one mutant into the copy, asks, and takes it out again. Returns which suite noticed, if any. */
+/** Applies one mutant to the copy, runs the suites, and reverts it. Returns the suite that detected the mutant, if any. */
 function ask(copy: string, mutant: Mutant, suites: readonly Suite[]): string | undefined {
   const path = join(copy, mutant.file)
   const before = readFileSync(path)

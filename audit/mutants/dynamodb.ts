@@ -1,6 +1,6 @@
 import { inFile } from './mutant.ts'
 
-/** The session store on DynamoDB: conditions, tokens, strong reads. */
+/** Mutants of the session store on DynamoDB: conditions, tokens, strong reads. */
 export const DYNAMODB_MUTANTS = [
   ...inFile('functions/adapters/dynamodb/log/runs/run-item.ts', [
     [
@@ -115,7 +115,8 @@ export const DYNAMODB_MUTANTS = [
     ],
     [
       'a start asks for no generation',
-      // The places in lists change with every start and end, too: their condition would refuse most of what this one does.
+      // Every start and end also changes the places in lists. The condition on these places would hide most effects of this
+      // mutant.
       "when: all(live, is('gen', seen.generation), freeAt(now), absent('active_run'), ...started.when),",
       "when: all(live, freeAt(now), absent('active_run')),",
     ],

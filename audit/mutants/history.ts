@@ -1,6 +1,6 @@
 import { inFile } from './mutant.ts'
 
-/** Keeping the history index in step with the log, and what a function does with its invocations. */
+/** Mutants of the code that updates the history index from the log, and of a function's invocations. */
 export const HISTORY_MUTANTS = [
   ...inFile('functions/history/index-messages.ts', [
     [
@@ -74,7 +74,7 @@ export const HISTORY_MUTANTS = [
   ]),
 ]
 
-/** The index that SQLite keeps beside the log. */
+/** Mutants of the index that SQLite stores beside the log. */
 export const PROJECTION_MUTANTS = [
   ...inFile('functions/adapters/sqlite/history/documents/merge.ts', [
     ['what has changed meanwhile is stored as it was', "if (state !== 'same') return", "if (state === 'gone') return"],

@@ -1,4 +1,4 @@
-/** One change of the program that a suite must notice. The text `from` occurs exactly once in the file. */
+/** One change of the program that a suite must detect. The text `from` occurs exactly once in the file. */
 export interface Mutant {
   readonly name: string
   readonly file: string

@@ -16,7 +16,7 @@ import { SERVING_MUTANTS } from './serving.ts'
 import { SQLITE_MUTANTS } from './sqlite.ts'
 import { TEAM_MUTANTS } from './teams.ts'
 
-/** A command that fails when it notices a mutant. */
+/** A command that fails if it detects a mutant. */
 export interface Suite {
   readonly name: string
   readonly command: readonly string[]
@@ -29,17 +29,20 @@ const simulated = (name: string, from: number, seeds: number, store = 'memory'):
     ...['--from', String(from), '--seeds', String(seeds), '--whole'],
   ],
 })
-/** Most that it notices it notices within these: asked first, they take a few seconds. */
+/** These seeds detect most mutants that the simulator can detect. They run first, because they take a few seconds. */
 const firstSeeds = simulated('simulator', 1, 20)
 const otherSeeds = simulated('simulator', 21, 280)
-/** Each request is a step there. Seeds 7 and 12 have a backlog, and take longer than all others of these. */
+/**
+ * On DynamoDB, each request is a step. Seeds 7 to 12 are skipped: 7 and 12 have a backlog and take longer than all others
+ * together.
+ */
 const firstOnDynamodb = simulated('simulator on DynamoDB', 1, 6, 'dynamodb')
 const otherOnDynamodb = simulated('simulator on DynamoDB', 13, 10, 'dynamodb')
 const vitest = (name: string, ...paths: readonly string[]): Suite => ({
   name,
   command: ['vitest', 'run', '--bail', '1', ...paths],
 })
-/** Suites of the agent floor that take longer than all others of it together, and seldom notice what those do not. */
+/** Suites of test/agent that take longer than all others together, and seldom detect a mutant that the others miss. */
 const LONG = [
   'service/continue',
   'loop/context/context.property',
@@ -61,10 +64,10 @@ const engines: Suite = {
     'test/adapters/dynamodb/messages/imports-between.engine',
   ],
 }
-/** Suites that count what DynamoDB is asked for. */
+/** Suites that count requests to DynamoDB. */
 const COSTS = ['sessions/session-list', 'runs/steering-cost', 'runs/following-cost']
 
-/** Each list with the suites that are asked, one after the other, until one notices. */
+/** Each list of mutants with its suites. The suites run one after the other until one detects the mutant. */
 export const LISTS: readonly { readonly mutants: readonly Mutant[]; readonly suites: readonly Suite[] }[] = [
   {
     mutants: [...LOOP_MUTANTS, ...ROUND_MUTANTS],
@@ -98,7 +101,7 @@ export const LISTS: readonly { readonly mutants: readonly Mutant[]; readonly sui
       vitest('SQLite', 'test/adapters/sqlite/contracts.test.ts'),
       vitest(
         'SQLite, more',
-        // The texts of guards are looked for there, too, which says nothing of what is noticed.
+        // Excluded: the check that the texts of guards occur in the source. It would fail for every mutant of such a text.
         '--testNamePattern=^(?!.*stands in the adapter)',
         'test/adapters/sqlite/schedules.test.ts',
         'test/domain',
@@ -161,7 +164,7 @@ export const LISTS: readonly { readonly mutants: readonly Mutant[]; readonly sui
   },
 ]
 
-/** The suites of its list, after those that notice it soonest. */
+/** Returns the suites of a mutant: the nearest ones first, then those of its list. */
 export function suitesFor(mutant: Mutant, suites: readonly Suite[]): readonly Suite[] {
   const paths = nearestTo(mutant)
   return paths.length === 0 ? suites : [vitest('nearest', ...paths), ...suites]
@@ -174,7 +177,7 @@ export function mutated(root: string, { name, file, from, to }: Mutant): string 
   return pieces.join(to)
 }
 
-/** Why a mutant cannot be put in; undefined when it can. */
+/** Returns the reason why a mutant cannot be applied. Undefined if it can. */
 export function missingIn(root: string, mutant: Mutant): string | undefined {
   try {
     mutated(root, mutant)

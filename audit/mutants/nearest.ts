@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import type { Mutant } from './mutant.ts'
 
-/** Suites of a few seconds, below test/agent, that notice most of what is changed in a file of the agent floor, by its name. */
+/** Fast suites below test/agent that detect most changes of a file of functions/agent, by the file's name. */
 const NEAREST: { readonly [file: string]: readonly string[] } = {
   'run-loop': ['loop/run-loop', 'loop/hand-off', 'loop/pause-and-steer', 'loop/cancel', 'loop/members/team-stops'],
   'run-ending': ['loop/run-ending', 'loop/cancel', 'loop/takeover', 'loop/run-loop'],

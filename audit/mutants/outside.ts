@@ -1,6 +1,6 @@
 import { inFile } from './mutant.ts'
 
-/** Runs and rounds of imports whose turns lie across steps, and what members and searches of them say. */
+/** Mutants of imports: runs and rounds whose turns span several steps, and their members and searches. */
 export const IMPORT_MUTANTS = [
   ...inFile('functions/agent/imports/cut-rounds.ts', [
     [

@@ -1,6 +1,6 @@
 import { inFile } from './mutant.ts'
 
-/** Locks of processes on one machine, and the leases that name a process. */
+/** Mutants of process locks on one machine, and of leases that name a process. */
 export const PROCESS_MUTANTS = [
   ...inFile('functions/adapters/sqlite/process-lock.ts', [
     ['a removed file counts as locked', '!existsSync(path)', "path === ''"],

@@ -2,7 +2,7 @@ import { inFile } from './mutant.ts'
 
 const LOOP = 'functions/agent/loop'
 
-/** One round: the completion, its calls, and what executes them. */
+/** Mutants of one round: the completion, its calls, and their execution. */
 export const ROUND_MUTANTS = [
   ...inFile('functions/agent/loop/sources/source-counter.ts', [
     ['numbers are not recorded', '{ numbered: given }', '{ numbered: [] }'],

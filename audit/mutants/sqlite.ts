@@ -2,7 +2,7 @@ import { inFile } from './mutant.ts'
 
 const LOG = 'functions/adapters/sqlite/log'
 
-/** The session store on SQLite, beside the guards that `audit/exploration/guards.ts` takes out. */
+/** Mutants of the session store on SQLite, in addition to the guards that `audit/exploration/guards.ts` removes. */
 export const SQLITE_MUTANTS = [
   ...inFile('functions/adapters/sqlite/log/runs/run-rows.ts', [
     ['every queued input steers', " AND body ->> 'onBusy' = 'steer' ORDER BY id", ' ORDER BY id'],

@@ -2,7 +2,7 @@ import { inFile } from './mutant.ts'
 
 const LOOP = 'functions/agent/loop'
 
-/** Members of a team: their part of the log, their order, and what stops them. */
+/** Mutants of team members: their part of the log, their order, and their stop. */
 export const TEAM_MUTANTS = [
   ...inFile(`${LOOP}/open-run.ts`, [
     [

@@ -1,9 +1,9 @@
 /*
- * Prints comments and test names to be judged by readers, drawn with a commit's hash as the seed:
+ * Prints random comments and test names for judgement by readers. The seed is a commit's hash:
  *
  *   node audit/plain-words/draw-sample.ts [COMMIT] [COMMENTS] [TEST_NAMES]
  *
- * The files are those of the checkout, so check the commit out first. Comments and names are drawn whole, with file and line.
+ * The files are those of the checkout, so check the commit out first. Each comment and name is complete, with file and line.
  */
 import { execFileSync } from 'node:child_process'
 import { sentencesOfCode } from '../../test/conventions/plain-words/sentences.ts'
@@ -20,7 +20,7 @@ const sentences = git('ls-files', '*.ts', '*.tsx', '*.mjs')
   .toSorted()
   .flatMap((path) => sentencesOfCode(path))
 
-/** Comments as a whole: the sentences of one line's comment are joined. */
+/** Returns complete comments: the sentences of one comment are joined. */
 function wholeComments(): string[] {
   const comments = new Map<string, string>()
   for (const { path, line, text } of sentences.filter(({ kind }) => kind === 'comment')) {
@@ -31,14 +31,14 @@ function wholeComments(): string[] {
   return [...comments].map(([key, text]) => `${key} — ${text}`)
 }
 
-/** Names as reports print them: those of the suites, then the test's own. */
+/** Returns names like a report: the names of the suites, then the test's name. */
 function fullTestNames(): string[] {
   return sentences
     .filter((sentence) => sentence.kind === 'test name' && sentence.isSuite === false)
     .map(({ path, line, suites = [], text }) => `${path}:${line} — ${[...suites, text].join(' > ')}`)
 }
 
-/** Draws without putting back. */
+/** Draws without replacement. */
 function draw(from: readonly string[], count: number): string[] {
   const remaining = [...from]
   const drawn: string[] = []

@@ -55,7 +55,7 @@ export async function audit(client: Client, reported: Report, effectsFile: strin
   }
 }
 
-/** The messages of a run stand together, and runs follow in the order in which they were accepted. */
+/** Checks that the messages of a run are adjacent, and that runs are in the order of their acceptance. */
 function brokenOrder(session: string, messages: readonly Message[]): string[] {
   const order: string[] = []
   for (const { run_id } of messages) if (order.at(-1) !== run_id) order.push(run_id)

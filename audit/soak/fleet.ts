@@ -2,13 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from '../../test/e2e/backend/client.ts'
 import type { RunningProgram } from '../../test/e2e/backend/program.ts'
 
-/** Programs on one backend that are killed at random and started again. */
+/** Programs on one backend that are killed at random and restarted. */
 export interface Fleet {
-  /** A program that is said to run; it may be dead by the time it is asked. */
+  /** Returns a program that should be running. It may die before it gets the request. */
   any(): Client
-  /** How often programs were ended, by how it was done. */
+  /** Number of ended programs, by kind of ending. */
   readonly endings: ReadonlyMap<string, number>
-  /** Ends no more programs; resolves when all run. */
+  /** Stops ending programs. Resolves when all of them run. */
   calm(): Promise<void>
   close(): Promise<void>
 }
@@ -17,12 +17,12 @@ interface Settings {
   readonly size: number
   readonly start: () => Promise<RunningProgram>
   readonly random: () => number
-  /** Milliseconds between two endings: at least, and at most. */
+  /** Minimum and maximum milliseconds between two endings. */
   readonly gapMs: readonly [number, number]
 }
 
 /**
- * Starts programs and ends them at random: mostly one is killed, sometimes all are. Sometimes one is requested to stop
+ * Starts programs and ends them at random. Usually one is killed, sometimes all are. Sometimes a program is requested to stop
  * instead.
  */
 export async function startFleet({ size, start, random, gapMs: [least, most] }: Settings): Promise<Fleet> {
@@ -50,7 +50,7 @@ export async function startFleet({ size, start, random, gapMs: [least, most] }: 
       if (!calming.signal.aborted) await endOne()
     }
   })()
-  // The error is reported by `calm`, which every starter of a fleet awaits.
+  // `calm` reports the error, and every user of a fleet awaits it.
   ending.catch(() => undefined)
   let turn = 0
   return {

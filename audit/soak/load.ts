@@ -3,7 +3,7 @@ import type { Message, RunBody } from '../../test/e2e/backend/client.ts'
 import { inputText } from '../../test/e2e/crashes/parts/scripted-model.ts'
 import type { Fleet } from './fleet.ts'
 
-/** Inputs of one session before another takes its place, and sessions that get inputs at a time. */
+/** Number of inputs of a session before another session replaces it, and number of sessions at a time. */
 const INPUTS = 10
 const AT_A_TIME = 6
 /** Kinds of requests. A kind that is listed more often is drawn more often. */
@@ -20,12 +20,12 @@ export interface Accepted {
   readonly at: number
 }
 
-/** Everything that the clients know at the end. */
+/** Everything that clients have received by the end. */
 export interface Report {
   readonly accepted: Accepted[]
-  /** Inputs that were given up: nothing is promised of them. */
+  /** Number of inputs that were given up. No promise covers them. */
   refused: number
-  /** Messages that were shown and can change no more, by id, as text. */
+  /** Messages in their final state that were returned to clients, as text by id. */
   readonly shown: Map<string, string>
 }
 
@@ -36,7 +36,7 @@ interface Settings {
   readonly signal: AbortSignal
 }
 
-/** Hands in inputs at a steady rate, whatever becomes of the programs, and looks at what they show. */
+/** Sends inputs at a steady rate, even if programs are killed, and records the messages that they return. */
 export async function load({ fleet, perSecond, random, signal }: Settings): Promise<Report> {
   const reported: Report = { accepted: [], refused: 0, shown: new Map() }
   const pending: Promise<void>[] = []
@@ -67,7 +67,7 @@ async function submit(fleet: Fleet, reported: Report, session: string, text: str
       }
       if (reply.status < 500 && reply.status !== 429) throw new Error(`an input was refused: ${reply.text}`)
     } catch (error) {
-      // A connection that broke: the program was killed, or is not there yet.
+      // A TypeError is a broken connection: the program was killed, or has not started yet.
       if (!(error instanceof TypeError)) throw error
     }
     await sleep(AGAIN_MS)
@@ -84,5 +84,5 @@ async function readSession(fleet: Fleet, reported: Report, session: string): Pro
   }
 }
 
-/** A user message may still be shown with its images gone, but these inputs have none. */
+/** A user message may still lose its images, but these inputs have none. */
 const isFinal = (message: Message): boolean => message.role !== 'tool' || message.status === 'completed'
