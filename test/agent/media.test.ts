@@ -131,7 +131,7 @@ describe('media of a tool result', () => {
     expect(files(join(harness.folder, 'outputs'))).toHaveLength(2 * 64)
   })
 
-  it('without a stored object cause a note and one warning, and the turn continues', async () => {
+  it('without a stored object cause a note and one warning each, and the turn continues', async () => {
     harness = await openHarness({
       script: [drawing('a'), drawing('b'), { text: 'done' }],
       tools: [draw],

@@ -236,7 +236,7 @@ test('polling stops after the consumer disconnects', async () => {
   expect(poll).toBe(0)
 })
 
-test('a client that waits for a queued run does not cause its input to be read into memory', async () => {
+test('a client that waits for a queued run does not keep its input in memory', async () => {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
   const read: WeakRef<object>[] = []

@@ -21,7 +21,7 @@ test('results of members are emitted from the innermost outwards', () => {
 test.each([
   ['1,000', '', 1_000],
   ['8 million characters', 'x'.repeat(1_000_000), 8],
-])('at most %s of them are held back', (_most, text, count) => {
+])('ends of delegate calls are held back up to a limit of %s', (_most, text, count) => {
   const results = createMemberResults()
   const add = (n: number): readonly object[] => results.add(call(`${n}`, text), [callCompleted(call(`${n}`, text))])
   for (let n = 0; n < count; n++) expect(add(n)).toEqual([])

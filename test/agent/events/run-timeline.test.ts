@@ -91,7 +91,7 @@ test('ends of calls that end with the run precede its last message', () => {
   expect(shown(running([], { status: 'cancelled' }), messages).ids).toEqual(ids)
 })
 
-test('a follower that starts within a round gets the ends of its calls in order', () => {
+test('a follower that starts within a round holds back the end of a call without a position', () => {
   const start = { from: 0, isWaiting: false, ...at(0), positioned: new Set(['']) }
   const timeline = createTimeline(running(), start)
   const events = [...timeline.add(call('m2', 'cancelled')), ...timeline.end()]

@@ -98,7 +98,7 @@ describe('cancel', () => {
     expect(statuses(await log())).toEqual(['interrupted'])
   })
 
-  test('ends a paused run and a queued run at once', async () => {
+  test('ends a paused run and its waiting call at once', async () => {
     const { submit, settled, service, key, log } = await set({ script: [{ calls: [{ name: 'ask' }] }] })
     const runId = await submit('go', { clientTools })
     await settled(runId)

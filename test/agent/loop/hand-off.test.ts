@@ -115,7 +115,7 @@ test("the last step of a deletion removes a late writer's rows, and is then no l
   expect(await ports.janitor.due(ports.clock.now() + 61_000, 10)).toEqual([])
 })
 
-test('a session with an expired TTL is deleted and hinted; a recently used session remains', async () => {
+test('a session is deleted, with one hint, only after its TTL has expired', async () => {
   let ahead = 0
   const clock = { ...createSystemClock(), now: () => Date.now() + ahead }
   harness = await openHarness({ script: [], clock })

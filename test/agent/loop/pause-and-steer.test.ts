@@ -176,7 +176,7 @@ test('a tool that the agent does not list is unknown and requests no approval', 
   expect(JSON.stringify(requests[1]?.messages.at(-1))).toContain('there is no tool named')
 })
 
-test('a result that arrived before the pause resumes the run at once, after the approved call', async () => {
+test('a run pauses only for calls without a result; a call approved before is executed first', async () => {
   let release = (): void => undefined
   const slow = makeTool('slow', () => new Promise((resolve) => (release = () => resolve({ text: 'slow' }))))
   const careful = makeTool('careful', async () => ({ text: 'ran' }), { needsApproval: true })

@@ -240,7 +240,7 @@ describe('a model that fails', () => {
     expect((await log()).map((message) => message.parts)).toMatchObject([[{ text: 'go' }], [{ text: 'whole' }]])
   })
 
-  test('permanently fails the run: error and streamed text are stored in the log but not sent in requests', async () => {
+  test('permanently fails the run: the log has the streamed text and the error; later requests lack the error', async () => {
     const error = new ModelError('refused', 'no', { retryable: false })
     const { submit, settled, log, requests } = await set({ script: [failing(error), { text: 'again' }] })
     expect(await settled(await submit('go'))).toMatchObject({ status: 'failed', error: { code: 'refused' } })

@@ -202,7 +202,7 @@ test('continue starts an input that was accepted but never started', async () =>
   expect(await it.settled(runId)).toMatchObject({ status: 'completed' })
 })
 
-test('a cancel of a run whose holder has crashed ends it when the lease expires', async () => {
+test('a cancel ends a run at once if its holder has crashed and the lease has expired', async () => {
   const it = await set({ script: [] })
   const { runId } = await leftBehind(it, ['pay'])
   ahead = 61_000

@@ -81,7 +81,7 @@ test('a stopping worker starts no run', async () => {
   expect(await harness.ports.lease.readHeader(harness.key)).toMatchObject({ queued: 1 })
 })
 
-test('a holder that lost its lease releases the session, and its started work may finish', async () => {
+test('a holder that lost its lease stops serving the session without a further read', async () => {
   let isLost = false
   const change = (ports: Ports): Ports => ({
     ...ports,

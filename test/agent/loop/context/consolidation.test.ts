@@ -253,7 +253,7 @@ describe('consolidation of a conversation', () => {
     expect(await harness.service.consolidate(harness.session, {})).toMatchObject({ text: 'then' })
   })
 
-  it('by hand is refused during an active run, and is stored only if the session is unchanged', async () => {
+  it('by hand counts its usage but stores no summary if a run changes the session meanwhile', async () => {
     const policies = { consolidation: { threshold: 100, keepRecentRatio: 0.02 } }
     let began: (() => void) | undefined
     const summary: Turn = async function* (_request, _signal) {

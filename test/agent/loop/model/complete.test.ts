@@ -119,7 +119,7 @@ test('each retry emits a discard of the streamed content and removes all of it',
   ])
 })
 
-test('a stream that ends without a completion fails', async () => {
+test('a stream that ends without a completion is retried', async () => {
   const { completion, asked } = ask([[text('cut o')], [done]])
   expect(await completion).toMatchObject({ parts: [{ text: 'done' }] })
   expect(asked()).toBe(2)
