@@ -111,7 +111,7 @@ test('a truncated file or one without a header causes an error, never a shorter 
   await expect(store.stat(key, name)).rejects.toMatchObject({ code: 'storage_failed' })
 })
 
-test('a folder without write permission causes an error that shows no path of this machine', async () => {
+test('a folder that cannot be created causes an error that shows no path of this machine', async () => {
   const folder = newFolder()
   writeFileSync(join(folder, 'file'), '')
   const store = createDiskOutputStore({ folder: join(folder, 'file', 'outputs') })

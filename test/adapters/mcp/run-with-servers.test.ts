@@ -191,7 +191,7 @@ describe('a run with MCP servers', () => {
     ])
   })
 
-  test('repeats calls after a crash only if their server or the settings allow it', async () => {
+  test('learns from the servers and the settings which calls may be repeated after a crash', async () => {
     const { url } = await server(['look', 'buy', 'pay'])
     const registry = createMcpToolRegistry({
       list: { open: async () => new Map() },
@@ -238,7 +238,7 @@ describe('a run with MCP servers', () => {
     expect(one.size).toBe(1)
   })
 
-  test('a cancel reaches the server within one second', async () => {
+  test('a cancel reaches the server', async () => {
     const { promise: asked, resolve: ask } = Promise.withResolvers<void>()
     const { promise: cancelled, resolve: cancel } = Promise.withResolvers<void>()
     const running = await startMcpServer((one) => {

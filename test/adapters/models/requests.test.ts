@@ -64,7 +64,7 @@ const points = (log: readonly Message[]): Message[][] =>
   })
 
 describe.each(PROVIDERS)('a request to $name', (provider) => {
-  it('excludes error messages, has one note beside its image, and base64 only for images of the current run', async () => {
+  it('excludes errors, notes of images that are sent, and the bytes of images of earlier runs', async () => {
     const { text } = await bodyFor(provider, requestFor(LOG))
     expect(text).not.toContain('NEVER-SENT')
     expect(text.split(NOTE)).toHaveLength(2)
@@ -233,7 +233,7 @@ describe('a Bedrock request', () => {
     expect(text.replaceAll('{"reasoningText":{"text":""', '')).not.toMatch(/"text":"\s*"/)
   })
 
-  it('has a signature that covers the bytes sent', async () => {
+  it('has a signature of version 4 for the region and Bedrock', async () => {
     const [recorded] = await sent(provider, [requestFor(LOG)])
     expect(recorded?.headers.authorization).toMatch(
       /^AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE\/\d{8}\/eu-west-1\/bedrock\//,

@@ -156,7 +156,7 @@ describe('pending words', () => {
     expect(await find('wrod7x')).toEqual([ids[7]])
   })
 
-  test('of a message with two pending writers are flushed by the later writer, and read once', () => {
+  test('of a message with two pending writers keep their mark until both writers are done', () => {
     store(1)
     const [first, second] = [createPendingMessages(database), createPendingMessages(database)]
     for (const pending of [first, second]) pending.add(1, 5)

@@ -110,7 +110,7 @@ async function storeRounds(log: ReturnType<typeof createSqliteRunLog>, lease: Le
   await log.endRun(lease, { outcome: 'completed', stopReason: 'answer', message })
 }
 
-test('200 turns of 5 KB need little more space than their contents', async () => {
+test('200 turns of 5 KB need less than 2 MB in the log tables', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'tooltrail-size-'))
   const { tables, writeMs } = await storeTurns(join(folder, 'log.sqlite'))
   await rm(folder, { recursive: true })
