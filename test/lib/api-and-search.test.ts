@@ -155,7 +155,7 @@ describe('the API', () => {
 })
 
 describe('the search', () => {
-  test('has no idle cost if it is serverless', () => {
+  test('has a minimum capacity of zero if it is serverless', () => {
     expectResource(dev.search, 'AWS::OpenSearchServerless::CollectionGroup', {
       Generation: 'NEXTGEN',
       CapacityLimits: { MinIndexingCapacityInOcu: 0, MinSearchCapacityInOcu: 0 },

@@ -133,7 +133,7 @@ describe('the bundling program of the constructs', () => {
     expect([status, existsSync(join(out, 'index.mjs'))]).toEqual([0, true])
   })
 
-  test('loads the custom code once, and prints one line if it does not start', () => {
+  test('checks that the functions start with the custom code, and prints one line if they do not', () => {
     expect(run('worker', { agents, toolsFile })).toMatchObject({ status: 0, said: '' })
     const { status, said } = run('worker', { agents })
     expect(status).toBe(1)

@@ -93,7 +93,7 @@ describe('the alarms', () => {
     )?.[1].Properties ?? {}
 
   test.each(['api', 'worker', 'indexer', 'sweeper'])(
-    'of %s trigger on a single failure, even if the invocation timed out',
+    'of %s trigger above a failure rate of 5 percent, even if the invocation timed out',
     (name) => {
       const alarm = alarmOf(dev, `${name}-errors`)
       const [, fn] =

@@ -232,7 +232,7 @@ describe('the permissions of the functions', () => {
     for (const rights of [api, worker]) expect(isGranted(rights, 'es:ESHttpPost history/_search')).toBe(true)
   })
 
-  test('for the key of the environment contain no *', () => {
+  test('let all four functions use the key of the environment', () => {
     const encryptionKey = 'arn:aws:kms:eu-central-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab'
     const own = synthesise(environmentOf({ model: 'a/b', search: { kind: 'serverless' }, encryptionKey }))
     const using = [...rightsOf(own)].filter(([, rights]) => rights.includes(`kms:GenerateDataKey ${encryptionKey}`))
