@@ -21,33 +21,33 @@ export interface Affliction {
   readonly leavesRequests: boolean
 }
 
-/** One simulation: its time, its dice, what is still to go wrong, and what has happened. */
+/** One simulation: its time, its random numbers, its remaining faults, and its trace. */
 export interface Harness {
   readonly script: Script
   readonly timeline: Timeline
   readonly dice: Dice
-  /** Milliseconds since the beginning, without those slept. */
+  /** Milliseconds since the beginning, without the time of `sleep` faults. */
   elapsed(): number
-  /** Writes a line of the trace; what is routine counts, and is not shown. */
+  /** Writes a line of the trace. Routine lines change the digest but are not shown. */
   note(text: string, kind?: 'told' | 'routine'): void
-  /** The first violation that anybody has seen; the simulation ends with it. */
+  /** Ends the simulation with this error. The first violation counts. */
   fail(error: unknown): void
-  /** The next fault of this type that has become due and fits, which is used up by it. */
+  /** Takes the next due fault of this type that fits. A fault is taken once. */
   takeFault<Type extends Fault['type']>(
     type: Type,
     fits?: (fault: Extract<Fault, { type: Type }>) => boolean,
   ): Extract<Fault, { type: Type }> | undefined
   /** Triggers the faults that this request, or `tool`, causes for its sender. */
   strike(process: Process, call: string, session: string): void
-  /** Lets a process be killed or stand still. */
+  /** Kills or stops a process. */
   afflict: (process: Process, fault: Affliction) => void
-  /** When the last fault known by now ended; milliseconds since the beginning. */
+  /** End of the last fault so far, in milliseconds since the beginning. */
   quietSince(): number
-  /** When the last hint for a session was lost or delayed; milliseconds since the beginning. */
+  /** Time of the last lost or delayed hint of each session, in milliseconds since the beginning. */
   readonly hintsLost: Map<string, number>
-  /** Outcome of a request of a deletion that a fault blocks now. */
+  /** Returns the outcome of a deletion's request if a fault blocks it now. */
   stuck(call: string, session: string): 'refused' | 'silent' | undefined
-  /** Whether the store, or this part of it, is down now. */
+  /** Whether an outage affects this call now. */
   isDown(call: string): boolean
   readonly failure: () => Violation | undefined
   readonly trace: readonly string[]
@@ -127,11 +127,11 @@ export function createHarness(script: Script, keepTrace: boolean): Harness {
   return harness
 }
 
-/** Whether things may go wrong now. */
+/** Whether faults may occur now. */
 export const isDisturbed = ({ script, elapsed }: Harness): boolean =>
   script.faults.length > 0 && elapsed() < script.quietAt
 
-/** The name of the session that an operation or a fault means. */
+/** The name of the session of an operation or a fault. */
 const sessionAt = ({ sessions }: Script, number: number): string => sessions[number % sessions.length]?.session ?? ''
 
 /** Whether a fault kills each process that sends this request for the session. */

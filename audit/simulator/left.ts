@@ -2,9 +2,9 @@ import type { SessionKey } from '../../functions/domain/session.ts'
 import type { Input, ScriptSession } from './scripts/script.ts'
 import type { SharedStore } from './world/stores.ts'
 
-/** Sessions that expire do so after this time without activity. */
+/** Time without activity after which a session expires, for sessions that expire. */
 export const EXPIRY_MS = 86_400_000
-/** The leases of dead processes have expired before the beginning. */
+/** Time since the last activity of dead processes. Their leases have expired before the beginning. */
 const GONE_MS = 70_000
 
 /**

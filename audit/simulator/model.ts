@@ -11,18 +11,18 @@ import { later, pause } from './world/virtual-globals.ts'
 import { must } from './harness.ts'
 import type { Harness } from './harness.ts'
 
-/** A model that does not respond for longer never responds. */
+/** If the model should be silent for longer than this, it never responds. */
 const DEAF_FOR_EVER_MS = 20_000
 
 /** Effects outside the store, by the token in the arguments of each call. */
 export interface Effects {
   readonly kinds: Map<string, CallKind>
   readonly began: Map<string, number>
-  /** When it was done, in milliseconds since 1970 of virtual time. */
+  /** Time of the end of each effect, in milliseconds of virtual time since 1970. */
   readonly ended: Map<string, number>
 }
 
-/** The model of one process: does what the input says, and what the script lets go wrong. */
+/** Creates the model of one process. It follows the instructions of the input and the faults of the script. */
 export function createModels(
   harness: Harness,
   process: Process,
@@ -110,7 +110,7 @@ function nextCompletion(
   return completionOf(text, calls, calls.length === 0 ? 'stop' : 'tool-calls')
 }
 
-/** Gives what the input has for a member to the first of them. Ids of these repeat, as many models' do. */
+/** Builds a delegate call to the first member, with its instructions. Its id repeats in each round, as with many models. */
 function delegateCall(
   { tools }: ModelRequest,
   input: Input | undefined,
@@ -135,7 +135,7 @@ function completionOf(text: string, toolCalls: Completion['toolCalls'], finishRe
   }
 }
 
-/** The input that a request is about, and how many completions it has had. */
+/** Finds the input that a request answers, and the number of completions for it so far. */
 function placeIn(messages: readonly RequestMessage[]): { input: Input | undefined; round: number } {
   const place = messages.findLastIndex((message) => message.role === 'user')
   const text = messages[place]?.parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('') ?? ''

@@ -1,5 +1,5 @@
 import type { Context } from 'aws-lambda'
-// Loaded before the simulation: a late import would take real time.
+// This module is loaded before the simulation, because a late import would take real time.
 import '../../functions/agent/events/until-settled.ts'
 import type { AgentService, CallResolution } from '../../functions/agent/service/agent-service.ts'
 import { serveHint } from '../../functions/agent/worker/serve-hint.ts'
@@ -25,11 +25,11 @@ import { createCore } from '../../functions/runtime/core.ts'
 import { invoke } from '../../functions/runtime/lambda/invocation.ts'
 import type { SessionPorts } from '../../test/contracts/stores.ts'
 
-// The one place that knows how the agent floor is put together; everything else of the simulator goes through these.
+// Only this module composes functions/agent. The rest of the simulator uses its interfaces.
 
 const SWEEP_MS = 5_000
 const DELETION_MS = 60_000
-/** Milliseconds before the end of a function's time at which it hands over. */
+/** Milliseconds before the end of a function's time at which it hands off its runs. */
 const STOP_MARGIN_MS = 30_000
 
 export interface ProgramPorts extends SessionPorts {
@@ -41,11 +41,11 @@ export interface ProgramPorts extends SessionPorts {
   readonly logger: Logger
 }
 
-/** The program of one process, without its HTTP. */
+/** The program of one process, without HTTP. */
 export interface Program {
   readonly service: AgentService
   readonly worker: SessionWorker
-  /** The session, as a front door reads it for each request. */
+  /** Reads the session, like the HTTP API for each request. */
   session(key: SessionKey): Promise<Session>
   /** Copies a log through this message into a session of this name, or continues such a copy. */
   fork(from: SessionKey, through: string, name: string): Promise<number>
@@ -57,7 +57,7 @@ export interface Program {
   serve(hint: Hint): Promise<void>
   /** One sweep of at most `milliseconds`. */
   sweep(milliseconds: number): Promise<void>
-  /** Hands over and ends, as on SIGTERM. */
+  /** Hands off the runs and ends, as on SIGTERM. */
   stop(): Promise<void>
 }
 
@@ -72,7 +72,7 @@ export function createProgram(
   }: {
     readonly observe: (key: SessionKey, event: RunEvent) => void
     readonly consolidation?: Policies['consolidation'] | undefined
-    /** Left out: no run owes anything. */
+    /** Default: runs have no deliveries. */
     readonly channels?: ReadonlyMap<string, Channel> | undefined
     readonly hintLater?: DriverDependencies['hintLater']
   },
@@ -150,7 +150,7 @@ export function createProgram(
   }
 }
 
-/** A call that waits, as a person sees it. */
+/** A waiting call in the form that a person sees. */
 export interface WaitingCall {
   readonly messageId: string
   readonly toolCallId: string

@@ -16,10 +16,13 @@ import type { MemoryOutputs } from './world/outputs.ts'
 import { checkUsage } from './actors/usage.ts'
 import { must } from './harness.ts'
 
-/** By how much the clock of who stores a result may be ahead of the world's. */
+/** Maximum time by which the clock of the process that stores a result may be ahead of the simulation's clock. */
 const NEAR_MS = 10_000
 
-/** Why a session has not come to rest; undefined when it has: nothing runs, and what waits waits for a person. */
+/**
+ * Returns the reason why a session is not at rest. It is at rest (undefined) if nothing runs, and each waiting call waits for a
+ * person.
+ */
 export function unrest({ seen: { header }, key, expires, activeAt }: Watch, now: number): string | undefined {
   if (header === undefined) return undefined
   if (header.status === 'live' && header.due === undefined && expires && now - activeAt > EXPIRY_MS + CLOCKS_MS)
@@ -36,7 +39,7 @@ interface Parts {
   readonly outputs: MemoryOutputs
   readonly effects: Effects
   readonly sessions: Sessions
-  /** Whether days have passed, after which idempotency keys are forgotten: a request that was repeated counts twice then. */
+  /** Whether days have passed. Idempotency keys are then forgotten, so a repeated request counts twice. */
   readonly slept: boolean
 }
 
@@ -81,7 +84,7 @@ function checkAccepted({ seen, accepted, cancelled, key }: Watch, slept: boolean
 
 function checkCalls({ effects }: Parts, { seen, decided }: Watch): void {
   for (const row of seen.messages) {
-    // Imported calls ran elsewhere.
+    // Imported calls were executed elsewhere.
     if (row.role !== 'tool' || row.recordedAt !== undefined) continue
     const run = seen.runs.find(({ id }) => id === row.runId)
     const isOver = run === undefined || isEnded(run.status)

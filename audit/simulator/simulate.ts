@@ -42,7 +42,7 @@ const values = readOptions(
   },
 )
 
-/** Processes that were killed wait for ever for what never comes, and a thread keeps what they had until it ends. */
+/** Number of seeds per worker thread. Killed processes wait for ever, so their memory is only freed when the thread ends. */
 const SEEDS_A_THREAD = 250
 
 interface Played {
@@ -114,7 +114,7 @@ async function playAll(endpoint: string | undefined): Promise<void> {
   if (played.broken) process.exitCode = 1
 }
 
-/** The DynamoDB that is there, or one that is started; undefined, once it was said why, where there is none. */
+/** Returns the running DynamoDB, or starts one. If this is impossible, prints the reason and returns undefined. */
 async function engine(): Promise<Engine | undefined> {
   try {
     return await startEngine('dynamodb')

@@ -19,19 +19,19 @@ import { enterHarness } from './world/virtual-globals.ts'
 import { createHarness, must } from './harness.ts'
 import type { Harness } from './harness.ts'
 
-/** Within so much virtual time after the last fault everything has come to rest. */
+/** Virtual time after the last fault within which all work must have ended. */
 const REST_MS = 20 * 60_000
 /** Time until a run that kills each of its holders is given up: three leases have to expire. */
 const GIVEN_UP_MS = 5 * 60_000
-/** Time until a delivery that kills each of its workers is given up, and the deliveries that it adds after it. */
+/** Time until a delivery that kills each of its workers is given up, including the deliveries that it adds. */
 const LEFT_MS = 8 * 3_600_000
-/** A cancel takes effect in this time where only models and tools misbehave. */
+/** Time limit of a cancel if only models and tools have faults. */
 const CANCEL_MS = 3_000
-/** A session whose hint is lost is found in this time, with whatever cannot be deleted before it. */
+/** Time within which the sweeper finds a session whose hint was lost, even if it must pass sessions that cannot be deleted. */
 const BEHIND_MS = 120_000
 /** Faults that stop neither a process nor the store. */
 const UNHURTFUL: readonly Fault['type'][] = ['stuck', 'hint', 'model', 'tool']
-/** And in this time after the last fault: a lease has to end, and a sweep to come. */
+/** Time limit of a cancel after the last fault: a lease must expire, and a sweep must follow. */
 const LATE_CANCEL_MS = 130_000
 
 export interface Result {
@@ -43,7 +43,7 @@ export interface Result {
 }
 
 export interface Options {
-  /** Puts a fault into what every process is built on, to see it found. */
+  /** Adds a bug to the ports of every process, to test that the simulator detects it. */
   readonly plant?: (ports: ProgramPorts) => ProgramPorts
   readonly openStore: (script: Script, outputs: MemoryOutputs) => SharedStore | Promise<SharedStore>
   readonly keepTrace: boolean
@@ -66,7 +66,7 @@ export async function simulate(
   let steps = 0
   try {
     const sessions = await watchSessions(harness, store, ports)
-    // The program takes what its tools throw for their failure.
+    // Fails the simulation directly, because the program would treat an error of a tool as a failed call.
     const begun = (token: string, session: string): void => {
       try {
         checkBegun(sessions, effects, token, session)
@@ -145,7 +145,7 @@ function checkFairness(harness: Harness, { all }: Sessions): void {
   }
 }
 
-/** How long takeovers may last where who takes up a run dies: until it is given up, and again for each completion it has stored. */
+/** Maximum time of takeovers if each holder dies: until each run is given up, plus one takeover for each stored completion. */
 function takeoversOf({ runs, messages }: Watch['seen']): number {
   const completions = messages.filter(({ role }) => role === 'assistant').length
   return runs.length * GIVEN_UP_MS + completions * LATE_CANCEL_MS

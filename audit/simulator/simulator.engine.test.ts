@@ -15,13 +15,13 @@ const execute = promisify(execFile)
 const BUDGET_MS = isWhole ? 25_000 : 10_000
 const MIN_SEEDS = isWhole ? 2 : 1
 
-/** Has writes that land inside of others. */
+/** This seed has writes that land within other calls. */
 const SHORT = '4'
 
 withEngines(['dynamodb'], ({ dynamodb }) => {
   const openStore: Options['openStore'] = (_, outputs) => openDynamodbStore(dynamodb, outputs)
 
-  // In a program of its own: what a test imports late takes its time, which no seed decides.
+  // The simulator runs in a separate process, because late imports of a test take real time, which the seed does not determine.
   test('a seed gives one trace on DynamoDB, whenever its responses arrive', async () => {
     const args = ['audit/simulator/simulate.ts', '--store', 'dynamodb', '--seed', SHORT, '--trace']
     const env = { ...process.env, DYNAMODB_ENDPOINT: dynamodb }

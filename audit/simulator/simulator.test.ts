@@ -7,9 +7,9 @@ import { simulate } from './simulation.ts'
 import type { Options } from './simulation.ts'
 import { openFileStore, openMemoryStore } from './world/stores.ts'
 
-/** `npm run simulate` plays more. */
+/** `npm run simulate` runs further seeds. */
 const SEEDS = isWhole ? 100 : 40
-/** Each commit is synced. */
+/** Number of seeds in a file. They are slow, because each commit is synced. */
 const IN_A_FILE = 3
 const options: Options = { openStore: openMemoryStore, keepTrace: false }
 
@@ -36,13 +36,13 @@ test('a seed gives one trace in every simulation', async () => {
   expect(second).toEqual(first)
 })
 
-/** Tools begin before their round is stored. */
+/** A bug: tools start before their round is stored. */
 const early = (ports: ProgramPorts): ProgramPorts => ({
   ...ports,
   log: { ...ports.log, appendRound: async (lease, round) => void ports.log.appendRound(lease, round) },
 })
 
-/** A log that does not repair what a crash left open. */
+/** A bug: calls that were open at a crash are not repaired. */
 const careless = (ports: ProgramPorts): ProgramPorts => ({ ...ports, log: { ...ports.log, repair: async () => [] } })
 
 test.each([

@@ -4,11 +4,11 @@ import { generate } from './scripts/generate.ts'
 import { simulate } from './simulation.ts'
 import { openMemoryStore } from './world/stores.ts'
 
-/** Milliseconds that everything seems to take that looks at the machine's own clock. */
+/** Milliseconds that the machine's clock advances at each read. */
 let slowness = 0
 const elapsed = performance.now.bind(performance)
 let looks = 0
-// Before the first simulation, which keeps what it finds for those outside of it.
+// Must precede the first simulation, which stores the real function for code outside of it.
 performance.now = () => elapsed() + slowness * looks++
 
 test.each(['1', '9', '18'])('seed %s gives the same trace on a much slower machine', async (seed) => {

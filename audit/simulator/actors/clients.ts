@@ -13,16 +13,16 @@ import type { Harness } from '../harness.ts'
 
 const TIMEOUT_MS = 30_000
 const RETRY_MS = 2_000
-/** How often a person looks again for calls that wait. */
+/** Number of times that a person polls for waiting calls. */
 const MAX_POLLS = 6
 
 type Reply<T> = { readonly value: T } | { readonly error: unknown }
 type Of<Type extends Operation['type']> = Extract<Operation, { readonly type: Type }>
 
-/** The persons and programs outside, whose requests reach some server or none. */
+/** The persons and programs that send requests. A request reaches one of the servers, or none. */
 export interface Clients {
   perform(operation: Operation): void
-  /** Requests and streams that have not come to an end. */
+  /** Number of requests and streams that have not ended. */
   open(): number
 }
 
@@ -32,7 +32,7 @@ export function createClients(harness: Harness, servers: Servers, sessions: Sess
     new Promise((resolve) => harness.timeline.after(milliseconds, undefined, resolve))
   const latency = (): number => 1 + 20 * harness.dice.next('clients')
 
-  /** One request; without a reply in time it has failed for the client, whatever has become of it. */
+  /** Sends one request. Without a reply in time, it has failed for the client, even if it was executed. */
   function ask<T>(number: number, work: (program: Program) => Promise<T>): Promise<Reply<T>> {
     return new Promise((resolve) => {
       const over = harness.timeline.after(TIMEOUT_MS, undefined, () => resolve({ error: new Error('no reply') }))
@@ -202,7 +202,7 @@ export function createClients(harness: Harness, servers: Servers, sessions: Sess
       })
     })
 
-    /** Waits for the end alone, which is one. */
+    /** Waits for the end of the run, without its events, and checks that the run has ended or paused. */
     async function waitForEnd({ service }: Program): Promise<void> {
       try {
         await service.settled(watch.key, runId ?? '', new AbortController().signal)

@@ -13,7 +13,10 @@ const inputsOf = (messages: readonly Message[]): { readonly id: string; readonly
       : [],
   )
 
-/** A leader's request says what people have said up to its newest input, each once and in order, itself or in its summary. */
+/**
+ * Checks that a leader's request contains each input up to its newest one, once and in order. The summary contains the older
+ * inputs.
+ */
 export function checkConversation({ all }: Sessions, request: ModelRequest): void {
   const said = saidIn(request).flatMap(namesIn)
   for (const watch of all) {
@@ -45,7 +48,7 @@ function checkPrefix(watch: Watch, { messages }: ModelRequest): void {
   watch.sent = { through, messages: sent.length > before.length ? sent : before }
 }
 
-/** A stored summary says what was said up to its end, each once. */
+/** Checks that a stored summary contains each input up to its end, once. */
 export function checkSummary({ seen: { session, messages }, key }: Watch): void {
   const summary = session?.summary
   if (summary === undefined) return

@@ -15,11 +15,11 @@ import { pause } from '../world/virtual-globals.ts'
 import { isFatal, must } from '../harness.ts'
 import type { Harness } from '../harness.ts'
 
-/** Milliseconds until a receiver is asked again, or a run looked at that has not ended. */
+/** Milliseconds until a request to a receiver is retried, or an unfinished run is read again. */
 const AGAIN_MS = 5_000
-/** A request arrives in this time or never, whatever has become of its sender. */
+/** A request arrives within this time or never, even if its sender has died. */
 const REQUEST_MS = 5_000
-/** Clocks that differ by more than a claim's margin let two processes take themselves for its holder. */
+/** If clocks differ by more than this margin of a claim, two processes may both believe that they hold it. */
 const CLOCKS_MS = 5_000
 /** Texts of a reply, in this order. */
 const WORDS = ['begins', 'ends'] as const
@@ -27,13 +27,13 @@ const WORDS = ['begins', 'ends'] as const
 /** Pending deliveries of runs, and the deliveries that arrived at their receivers. */
 export interface Deliveries {
   channelsOf(process: Process, ports: { readonly outbox: Outbox; readonly clock: Clock }): ReadonlyMap<string, Channel>
-  /** Sees every request to the store as soon as it was done. */
+  /** Called after every request to the store, immediately after its execution. */
   observe(call: string, args: readonly unknown[], reply: Reply): void
-  /** Sees a write of such a request as soon as it has landed, whether or not its sender learns it. */
+  /** Called for each write of such a request as soon as it has landed, even if the sender never gets the response. */
   observeWritten(call: string, args: readonly unknown[]): void
-  /** The first that a run owes although it has ended; undefined when there is none. */
+  /** Returns the first pending delivery of an ended run. Undefined if there is none. */
   pending(): string | undefined
-  /** Throws a `Violation` when the store says something else than what has arrived. */
+  /** Throws a `Violation` if the store disagrees with the deliveries that arrived. */
   check(ports: SessionPorts): Promise<void>
 }
 
@@ -45,7 +45,7 @@ interface Pending {
 export function createDeliveries(harness: Harness, { all }: Sessions): Deliveries {
   const pending = new Map<string, Pending>()
   const over = new Set<string>()
-  /** Texts that arrived for each id, in order. */
+  /** Received texts by id, in order. */
   const arrived = new Map<string, string[]>()
   const skew = harness.script.faults.reduce(
     (sum, one) => sum + (one.type === 'clock' ? Math.abs(one.milliseconds) : 0),
@@ -71,7 +71,7 @@ export function createDeliveries(harness: Harness, { all }: Sessions): Deliverie
       )
   }
 
-  /** Whether its run has ended in a session that lives. */
+  /** Whether the delivery's run has ended in a live session. */
   function isDueBy({ seen }: Watch, id: string): boolean {
     if (seen.header?.status !== 'live') return false
     const run = seen.runs.find((one) => one.id === runOfDelivery({ id }))
@@ -177,12 +177,15 @@ function post({ harness, process, arrive }: Outside, { delivery, signal }: Work,
   })
 }
 
-/** The program takes what its channels throw for their failure. */
+/** Fails the simulation directly, because the program would treat an error of a channel as a failed delivery. */
 function checkStarted({ harness }: Outside, { delivery: { id }, run: { status } }: Work): void {
   if (status === 'queued') harness.fail(new Violation('a run whose delivery begins has started', id))
 }
 
-/** The receiver knows an id: the same may come again. Each run owes a second one, as for a pause. */
+/**
+ * A channel whose receiver removes duplicates by id, so a request may be repeated. Each run has a second delivery, like that of a
+ * pause.
+ */
 function callbacks(outside: Outside, outbox: Outbox): RunChannel {
   const { clock } = outside
   return {
@@ -195,7 +198,7 @@ function callbacks(outside: Outside, outbox: Outbox): RunChannel {
       const more = !id.includes('.')
       if (more) await outbox.add({ tenant, session, id: `${id}.1` }, { kind: 'callback', target: {} }, {})
       const body = (delivery.state['body'] as string | undefined) ?? `${run.status} by ${delivery.owner}`
-      // By another who claims it the text would be another one.
+      // The text is stored first, because the next worker that claims the delivery would build a different one.
       if (delivery.state['body'] === undefined) await work.save({ body })
       const isTaken = await post(outside, work, body)
       return isTaken ? { status: 'delivered', more } : { retryAt: clock.now() + AGAIN_MS, more }
@@ -203,7 +206,10 @@ function callbacks(outside: Outside, outbox: Outbox): RunChannel {
   }
 }
 
-/** Intends each of its words, posts it, records it. After a crash what has arrived is read first. */
+/**
+ * A channel that records the intention of each text, posts it, and records the post. After a crash, it first reads the texts that
+ * have arrived.
+ */
 function replies(outside: Outside): RunChannel {
   const { harness, process, clock, arrived } = outside
   return {
@@ -237,7 +243,7 @@ function replies(outside: Outside): RunChannel {
 
 const saidOf = ({ delivery }: Work): string[] => (delivery.state['said'] as string[] | undefined) ?? []
 
-/** Follows the run to its end, or to its pause. */
+/** Follows the run until it ends or pauses. */
 async function hasEnded(work: Work): Promise<boolean> {
   let status = work.run.status
   for await (const event of work.events()) if ('run' in event) ({ status } = event.run)

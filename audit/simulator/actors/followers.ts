@@ -13,12 +13,12 @@ import type { Follower, Watch } from './sessions.ts'
 
 /** Milliseconds between two connections. */
 const RECONNECT_MS = 500
-/** Milliseconds after the last fault in which a follower still connects. */
+/** Milliseconds after the last fault during which a follower still reconnects. */
 const QUIET_TIMEOUT_MS = 90_000
-/** The share of its events after which a follower disconnects. */
+/** Probability that a follower disconnects after an event. */
 const CUT_OFF = 0.3
 
-/** Follows a run until it has ended, or for as long as the simulation allows. */
+/** Follows a run until it has ended, or until the time for followers is over. */
 export async function followRun(harness: Harness, servers: Servers, watch: Watch, server: number): Promise<void> {
   const runId = watch.seen.header?.activeRun ?? watch.accepted.at(-1)?.runId
   if (runId === undefined) return
@@ -48,13 +48,13 @@ export async function followRun(harness: Harness, servers: Servers, watch: Watch
   }
 }
 
-/** Whether the run waits behind one that waits for a person. */
+/** Whether the run is queued behind a run that waits for a person. */
 function isQueuedBehind({ seen }: Watch, runId: string): boolean {
   const run = seen.runs.find((one) => one.id === runId)
   return run?.status === 'queued' && seen.header !== undefined && isBlocked(seen.header)
 }
 
-/** One connection: what the client has had is not sent in another order, nor twice. */
+/** Reads one connection. Checks that no event is sent twice or in a different order. */
 async function read(
   harness: Harness,
   watch: Watch,
@@ -67,7 +67,7 @@ async function read(
   try {
     const options = { signal: leave.signal, ...definedFields({ after }) }
     for await (const event of service.follow(watch.key, runId, options)) {
-      // A stream that the client has left may go on for a moment.
+      // A stream may continue for a moment after the client has disconnected.
       if (leave.signal.aborted) return
       if (!('id' in event)) continue
       must('a follower gets each event once', !sent.has(event.id), event.id)
@@ -86,12 +86,12 @@ async function read(
 
 const isEnd = (event: RunEvent): boolean => 'run' in event && isEnded(event.run.status)
 
-/** Throws unless what each follower got is what the log has, in its order: all of it, if the follower saw the end. */
+/** Throws unless each follower got the events of the log in order. A follower that saw the end must have all of them. */
 export async function checkFollowers(ports: SessionPorts, { key, followers }: Watch): Promise<void> {
   for (const { runId, ids, hasEnded } of followers) {
     const whole: string[] = []
     for await (const event of eventsSoFar(ports, key, runId)) if ('id' in event) whole.push(event.id)
-    // A run that was merged into another one had been queued.
+    // A run that was merged into another one was queued before.
     const isMerged = !whole.includes(`${runId}:run.queued`)
     const got = isMerged ? ids.filter((id) => id !== `${runId}:run.queued`) : ids
     const expected = hasEnded ? whole : whole.slice(0, got.length)

@@ -95,15 +95,18 @@ const textsRead = (messages: readonly Message[]): string[] =>
   messages.flatMap((one) => (one.role === 'tool' ? [textOf(one.parts)] : [])).filter((text) => text.startsWith(READ))
 const READ = 'read there: '
 
-/** More calls than a step of an import holds. */
+/** More calls than one step of an import can contain. */
 const LONG_ROUND = 100
-/** How many calls a turn of another log has: every third one, and of these every fifth more than a step holds. */
+/**
+ * Number of calls in a turn of another log. Every third turn has calls, and some of these turns have more than one step can
+ * contain.
+ */
 const callsOf = (place: number): number => (place % 3 !== 0 ? 0 : place % 5 === 4 ? LONG_ROUND : 1)
 /** Results of the imported calls, in order. */
 const readThere = (name: string, place: number): string[] =>
   Array.from({ length: callsOf(place) }, (_, call) => `${READ}${name} ${call}.`)
 
-/** Turns as another log has them. */
+/** Builds the turns of another log. */
 function turnsOf(names: readonly string[]): ClosedMessage[] {
   return names.flatMap((name, place): ClosedMessage[] => {
     const said = JSON.stringify({ name, rounds: [], ids: 'fresh' })
@@ -135,7 +138,7 @@ export function checkOutside({ seen, imported, summarised, rated, key }: Watch, 
     const stored = said.filter((name) => names.includes(name))
     const most = acknowledged ? names.length : stored.length
     const expected = names.slice(0, most).join(' ')
-    // A name is forgotten after a day: a repetition is another import then.
+    // The import's name is forgotten after a day. A repetition is then a new import.
     const holds = slept ? stored.length >= (acknowledged ? names.length : 0) : stored.join(' ') === expected
     must('an import is in the log once and in order', holds, `${key.session}: ${stored.join(' ')}, not ${expected}`)
     const brought = names.slice(0, stored.length).flatMap(readThere)
@@ -162,7 +165,7 @@ interface Stored {
   readonly outputs: MemoryOutputs
 }
 
-/** A copy that was acknowledged is whole, with its outputs; one that was not is a beginning. */
+/** Checks that an acknowledged copy is complete, with its outputs, and that any other copy is a prefix of the log. */
 export async function checkForks({ ports, outputs }: Stored, { key, forks }: Watch): Promise<void> {
   for (const { name, said, read, acknowledged } of forks) {
     const to = { tenant: key.tenant, session: name }

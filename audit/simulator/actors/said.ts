@@ -1,6 +1,6 @@
 import type { ModelRequest } from '../../../functions/domain/model-request.ts'
 
-/** Inputs travel as JSON that begins with their name; those of members are called differently. */
+/** An input's text is JSON that begins with its name. Inputs of members have other names. */
 const INPUT = /"name":"(i\d+)"/g
 
 /** Names of the inputs in a text, in order. */

@@ -26,7 +26,7 @@ import type { Harness } from '../harness.ts'
 /** A client that follows a run, disconnects after any event, and resumes at another server. */
 export interface Follower {
   readonly runId: string
-  /** The events that it has got, each once. */
+  /** Ids of the received events, each once. */
   readonly ids: string[]
   hasEnded: boolean
 }
@@ -35,17 +35,17 @@ export interface Follower {
 export interface Watch {
   readonly key: SessionKey
   seen: Snapshot
-  /** Runs that were acknowledged, with their input where they have one, in this order. */
+  /** Acknowledged runs in order, with their input if they have one. */
   readonly accepted: { readonly runId: string; readonly input: string | undefined }[]
-  /** Runs whose cancel was acknowledged before they had ended, and when. */
+  /** Runs whose cancel was acknowledged before their end, with the time of the acknowledgement. */
   readonly cancelled: Map<string, number>
   /** Decisions of a person, each with the token of the call that the person saw. */
   readonly decided: { readonly token: string; readonly allow: boolean; acknowledged: boolean }[]
-  /** Imports from other logs, in this order. */
+  /** Imports from other logs, in order. */
   readonly imported: { readonly names: readonly string[]; acknowledged: boolean }[]
-  /** The last message of the latest summary by hand that was acknowledged. */
+  /** The last message covered by the latest acknowledged manual summary. */
   summarised: string
-  /** Copies of its log, and what people had said, and calls of other logs had read, up to where they end. */
+  /** Copies of the log, each with the inputs and the results of imported calls up to its end. */
   readonly forks: {
     readonly name: string
     readonly said: readonly string[]
@@ -55,34 +55,34 @@ export interface Watch {
   readonly followers: Follower[]
   /** Ratings that a server acknowledged. */
   readonly rated: { readonly id: string; readonly user: string }[]
-  /** The longest of its requests since the last summary, without the results of its last round. */
+  /** The longest request since the last summary, without the results of its last round. */
   sent: { readonly through: string | undefined; readonly messages: readonly string[] }
   /** The highest generation whose holder has read the log. */
   readGeneration: number
-  /** How often the active run was taken from a dead holder since its last message. */
+  /** Number of takeovers of the active run from dead holders since its last message. */
   takeovers: number
   deleted: boolean
   /** A client has requested the deletion of the session. */
   unwanted: boolean
-  /** Whether it is deleted after its time without activity. */
+  /** Whether the session is deleted after a time without activity. */
   readonly expires: boolean
-  /** When a run of it has last begun, paused or ended, or turns came in: milliseconds since 1970. */
+  /** Time of the last activity (start, pause or end of a run, or an import), in milliseconds since 1970. */
   activeAt: number
   /** Completions that were not stored, as reported to the ledger. */
   readonly unstored: Set<CountedCompletion>
-  /** Milliseconds from the beginning until the session first had work without a holder. */
+  /** Milliseconds from the beginning of the simulation until the session first had work without a holder. */
   waitsSince: number | undefined
 }
 
-/** The sessions of a simulation, each looked at after every write. */
+/** The sessions of a simulation. Each is read and checked after every write. */
 export interface Sessions {
   readonly all: readonly Watch[]
-  /** Looks at a session that a request may have changed, and checks the step that it took. */
+  /** Reads a session that a request may have changed, and checks the change. */
   observe(sender: Process, call: string, args: readonly unknown[], outcome: Outcome): Promise<void>
-  /** An event that a program has emitted; what it reports must be stored by now. */
+  /** Records an event that a program has emitted. Everything that it reports must be stored by now. */
   noteEvent(key: SessionKey, event: RunEvent): void
   checkEvents(): Promise<void>
-  /** The calls that wait, as a person sees them. */
+  /** Returns the waiting calls in the form that a person sees. */
   waiting(watch: Watch): readonly { readonly runId: string; readonly call: WaitingCall }[]
 }
 
@@ -101,11 +101,11 @@ const READS = [
   'expired',
 ]
 const SUMMARY = 'sessions.recordSummary'
-/** By how much the clocks of processes may differ. */
+/** Maximum difference between the clocks of processes. */
 export const CLOCKS_MS = 60_000
 /** Takeovers without a message after which a run is given up. */
 const MAX_TAKEOVERS = 3
-/** Faults that can keep a holder from anything, once each. */
+/** Faults that can stop a holder, once each. */
 const STROKES: readonly Fault['type'][] = ['request', 'between', 'outage', 'kill', 'stop', 'strike', 'restart', 'clock']
 /** Names of operations in the schedule checks, by call. */
 const ACTS: { readonly [call: string]: string } = {
@@ -188,7 +188,7 @@ export async function watchSessions(harness: Harness, store: SharedStore, ports:
   }
 }
 
-/** A summary by hand is of the session as it was seen; what it took counts in any case. */
+/** Checks that a manual summary is only stored if the session has not changed since it was read. Its usage counts in any case. */
 function checkSummarised({ seen, key }: Watch, before: Snapshot, [header]: readonly unknown[]): void {
   const { generation } = header as SessionHeader
   const isSame = isDeepStrictEqual(seen.session?.summary, before.session?.summary)
@@ -213,7 +213,7 @@ function noteRead(watch: Watch, call: string, outcome: Outcome): void {
   watch.readGeneration = Math.max(watch.readGeneration, generation)
 }
 
-/** Every resolution says which call its sender saw. */
+/** Checks that each resolution is stored with the call that its sender saw. */
 function checkResolved({ seen }: Watch, before: Snapshot): void {
   const waited = new Set(
     before.messages.flatMap((row) => (row.role === 'tool' && row.status === 'waiting' ? row.id : [])),
@@ -226,7 +226,7 @@ function checkResolved({ seen }: Watch, before: Snapshot): void {
   }
 }
 
-/** A run is given up as crashing after three takeovers without a message, unless `strokes` of other faults hit who does that; and not before. */
+/** Checks that a run is given up after three takeovers without a message, plus one for each of the `strokes`, and not before. */
 function noteTakeover(watch: Watch, before: Snapshot, call: string, strokes: number): void {
   const { seen } = watch
   const run = seen.runs.find((one) => one.id === before.header?.activeRun)
@@ -242,7 +242,7 @@ function noteTakeover(watch: Watch, before: Snapshot, call: string, strokes: num
   must('a run that nobody gets on with is given up', watch.takeovers <= MAX_TAKEOVERS + strokes, seen.header?.activeRun)
 }
 
-/** Who hands a run over, or completes it, has stored what became of its calls. */
+/** Checks that a holder that hands off or completes a run has stored the outcomes of its calls. */
 function noteLeaving({ seen }: Watch, before: Snapshot, call: string): void {
   const { activeRun, generation } = before.header ?? {}
   if (seen.header?.status !== 'live' || seen.header.generation === generation) return

@@ -13,7 +13,7 @@ const LARGE = 'row after row after row\n'.repeat(2_500)
 /** Callback for the start of a call, before the call has any effect. */
 export type Begun = (token: string, session: string) => void
 
-/** The tools of one process: they count what they do, and do what the script lets go wrong. */
+/** Creates the tools of one process. They record their effects, and follow the faults of the script. */
 export function createTools(harness: Harness, process: Process, effects: Effects, begun: Begun): Tools {
   const tool = (name: CallKind, more: Partial<Tool> = {}): [string, Tool] => [
     name,

@@ -8,7 +8,7 @@ type Tokens = Pick<Usage, 'totalTokens'>
 
 /** Category under which summaries are counted. */
 const SUMMARIES = 'summary'
-/** Days that hold a simulation. */
+/** Range of days that contains every simulation. */
 const DAYS = { from: '2026-01-01', to: '2026-02-28' } as const
 
 const tokensOf = (usage: Tokens | undefined): number => usage?.totalTokens ?? 0
@@ -20,7 +20,7 @@ const usedBy = (messages: readonly Message[]): number =>
     0,
   )
 
-/** Each completion in the log, and each summary, counts once: to its run, to its session and in the ledger. */
+/** Checks that each completion and each summary is counted once: in its run, in its session and in the ledger. */
 export async function checkUsage({ usage }: SessionPorts, { seen, key, unstored }: Watch): Promise<void> {
   const totals = seen.session?.totals
   if (totals === undefined) return

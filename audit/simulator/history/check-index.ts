@@ -8,13 +8,13 @@ import type { MemoryOutputs } from '../world/outputs.ts'
 import type { Sessions, Watch } from '../actors/sessions.ts'
 import type { SimulatedIndex } from './simulated-index.ts'
 
-/** The rules for secrets are loaded when they are first asked for, which takes real time: before any simulation. */
+/** Loads the rules for secrets before any simulation. The first use loads them, which takes real time. */
 await redactSecrets(`ghp_${'aB3d'.repeat(9)}`)
 
 /** Characters of a document that a violation quotes. */
 const MAX_QUOTED_CHARACTERS = 300
 
-/** The index holds the documents of what the log says, of deleted sessions nothing, and nothing else. */
+/** Checks that the index contains exactly the documents of the log, and none of a deleted session. */
 export async function checkIndex(index: SimulatedIndex, { all }: Sessions, outputs: MemoryOutputs): Promise<void> {
   for (const watch of all) {
     const found = (await index.documents(watch.key)).map(shown).toSorted()
@@ -50,7 +50,7 @@ async function documentsOf({ seen: { messages, header }, key }: Watch, outputs: 
   return found
 }
 
-/** All that a document says, as a text that is the same for the same. */
+/** Formats all fields of a document. Equal documents have equal texts. */
 function shown({ messageId, part, runId, agent, role, time, text, ...more }: HistoryDocument): string {
   const { toolName = null, toolCallId = null, status = null, call = null } = more
   return JSON.stringify([messageId, part, runId, agent, role, time, toolName, toolCallId, status, call, text])

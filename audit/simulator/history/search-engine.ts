@@ -6,7 +6,7 @@ import type { HistoryChange, HistoryWriter, WriteOutcome } from '../../../functi
 import { isDisturbed } from '../harness.ts'
 import type { Harness } from '../harness.ts'
 
-/** For so long the engine knows the revision of what was removed. */
+/** Milliseconds for which the engine remembers the revision of a removed document. */
 const REMEMBERED_MS = 60_000
 
 export interface SearchEngine extends HistoryWriter {
@@ -16,12 +16,12 @@ export interface SearchEngine extends HistoryWriter {
 
 interface Entry {
   readonly revision: number
-  /** Absent: removed at that time. */
+  /** Absent if the document was removed at this time. */
   readonly document?: HistoryDocument
   readonly at: number
 }
 
-/** A search engine in memory that keeps the newest revision of each document, as OpenSearch does with versions of its own. */
+/** Creates a search engine in memory that stores the newest revision of each document, like OpenSearch with external versions. */
 export function createSearchEngine(harness: Harness): SearchEngine {
   const entries = new Map<string, Map<string, Entry>>()
   const nameOf = ({ tenant, session }: SessionKey): string => `${tenant} ${session}`

@@ -2,16 +2,16 @@ import type { HistoryDocument } from '../../../functions/domain/history.ts'
 import type { SessionKey } from '../../../functions/domain/session.ts'
 import type { HistoryIndex } from '../../../functions/ports/history-index.ts'
 
-/** The history index of a simulation, whatever keeps it in step with the log. */
+/** The history index of a simulation, for any way of updating it from the log. */
 export interface SimulatedIndex {
   /** Index that the programs search. */
   readonly searched: HistoryIndex
-  /** Sees every request as soon as it was done. */
+  /** Called after every request, immediately after its execution. */
   observe(call: string, session: string): void
-  /** Whether everything that was written before has been looked at. */
+  /** Whether all earlier writes have been processed. */
   isCaughtUp(): boolean
-  /** Everything that it has of a session, now. */
+  /** Returns the current documents of a session. */
   documents(key: SessionKey): Promise<readonly HistoryDocument[]>
-  /** Why what it has does not fit together; undefined when it does. */
+  /** Returns the reason if the rows of the index contradict each other. Otherwise undefined. */
   fault(): string | undefined
 }

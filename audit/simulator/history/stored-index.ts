@@ -12,7 +12,7 @@ import type { MemoryOutputs } from '../world/outputs.ts'
 import { current } from '../world/timeline.ts'
 import type { Process } from '../world/timeline.ts'
 
-/** The index that SQLite keeps beside the log: written in idle moments of each process, and before every search. */
+/** The index that SQLite stores beside the log. It is written when a process is idle, and before every search. */
 export interface StoredIndex extends SimulatedIndex {
   /**
    * Projection that a process writes together with the log, on its connection. Undefined: a caller outside the
@@ -28,7 +28,7 @@ export function createStoredIndex(database: Database, outputs: MemoryOutputs): S
     const merger = createHistoryMerger({ database: connection, outputs, report })
     return createSqliteHistoryProjection({ database: connection, merger, report })
   }
-  // A request is one step, so what it merges takes no virtual time; what a process merges in idle moments does.
+  // A request is one step, so a merge within it takes no virtual time. A merge of an idle process takes virtual time.
   const ofRequests = projectionOn(database)
   const neverLate = { sleep: () => new Promise<void>(() => undefined) }
   return {
@@ -52,7 +52,7 @@ export function createStoredIndex(database: Database, outputs: MemoryOutputs): S
   }
 }
 
-/** How many rows name the session, unless there is none of this name. */
+/** Counts the index rows that name a deleted session. Returns 0 for a live one. */
 function namesOf(database: Database, session: string): number {
   const sql = `SELECT (SELECT count(*) FROM historyMessages WHERE session = ?1)
     + (SELECT count(*) FROM historyAudiences WHERE kind = 'session' AND name = ?1) AS count
@@ -67,7 +67,7 @@ function documentsIn(database: Database, { tenant, session }: SessionKey): Histo
   return readAll<HistoryDocument>(database, sql, tenant, session)
 }
 
-/** Counts that say something else than what they count. */
+/** Queries that find rows which contradict each other, such as wrong counts. */
 const FAULTS: readonly (readonly [fault: string, sql: string])[] = [
   ['a message is marked', 'SELECT 1 FROM historyMarks'],
   ['a document has no words', 'SELECT 1 FROM historyDocuments WHERE id NOT IN (SELECT rowid FROM historyWords)'],

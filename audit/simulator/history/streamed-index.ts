@@ -23,9 +23,9 @@ import type { Harness } from '../harness.ts'
 const SHARDS = 2
 const MAX_RECORDS = 20
 const POLL_MS = 400
-/** A batch that comes once more does so within this time, which is longer than the engine remembers what was removed. */
+/** A repeated batch arrives within this time. It is longer than the engine remembers removed documents. */
 const AGAIN_MS = 240_000
-/** As the function keeps it free at its end. */
+/** Time that the function reserves at the end of an invocation. */
 const MARGIN_MS = 30_000
 
 interface StreamRecord {
@@ -36,7 +36,7 @@ interface StreamRecord {
 
 interface Shard {
   readonly records: StreamRecord[]
-  /** How many of them are done. */
+  /** Number of processed records. */
   position: number
 }
 
@@ -47,7 +47,10 @@ interface Parts {
   readonly sessions: Sessions
 }
 
-/** An index that follows the store's stream of changes: at least once, in the order of each session, some time later. */
+/**
+ * Creates an index that follows the store's change stream. Each record is delivered later, at least once, in the order of its
+ * session.
+ */
 export function createStreamedIndex(parts: Parts): SimulatedIndex {
   const { harness, sessions } = parts
   const engine = createSearchEngine(harness)
@@ -140,7 +143,7 @@ function createStream({ timeline }: Harness, shards: readonly Shard[]) {
   }
 }
 
-/** Functions that take a batch each, one after the other. */
+/** Creates the functions that index batches. Each function processes one batch at a time. */
 function createIndexers({ harness, store, outputs }: Parts, engine: SearchEngine) {
   const free: { readonly process: Process; readonly index: ReturnType<typeof open> }[] = []
   let boots = 0
@@ -166,7 +169,7 @@ function createIndexers({ harness, store, outputs }: Parts, engine: SearchEngine
   }
 
   return {
-    /** Resolves with undefined when the function has died of it. */
+    /** Indexes a batch. Resolves with undefined if the function dies meanwhile. */
     handle: (batch: readonly StreamRecord[]): Promise<BatchResult | undefined> =>
       new Promise((resolve) => {
         const instance = free.pop() ?? boot()

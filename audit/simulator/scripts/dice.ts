@@ -1,8 +1,11 @@
-/** Numbers that a seed decides, one sequence a name: what one part of a simulation asks for changes nothing for the others. */
+/**
+ * Random numbers of a seed, with one sequence per name. The numbers that one part of a simulation draws do not affect other
+ * parts.
+ */
 export interface Dice {
-  /** 0 to below 1. */
+  /** A number from 0 to below 1. */
   next(name: string): number
-  /** A whole number, 0 to below `limit`. */
+  /** An integer from 0 to below `limit`. */
   below(name: string, limit: number): number
   chance(name: string, probability: number): boolean
   pick<T>(name: string, list: readonly T[]): T
@@ -40,7 +43,7 @@ export function hashText(text: string, hash = 0x811c9dc5): number {
   return value >>> 0
 }
 
-/** The end of MurmurHash3: neighbouring numbers come out far apart. */
+/** The finalizer of MurmurHash3: similar numbers get very different results. */
 function mix(number: number): number {
   let value = number >>> 0
   value = Math.imul(value ^ (value >>> 16), 0x85ebca6b)

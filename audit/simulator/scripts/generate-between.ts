@@ -1,7 +1,10 @@
 import { createDice } from './dice.ts'
 import type { Fault, Script } from './script.ts'
 
-/** Whose writes land between what others read and what they write: clients', and those that a holder itself no longer waits for. */
+/**
+ * Calls whose write lands between the reads and writes of another call. They are writes of clients, and writes that a holder has
+ * given up on.
+ */
 const CALLS = [
   ['inbox.enqueue', 'log.endRun', 'late'],
   ['inbox.enqueue', 'log.endRun', 'late'],
@@ -13,10 +16,10 @@ const CALLS = [
   ['lease.', '', 'late'],
   ['deletion.tombstone', '', 'late'],
 ] as const
-/** A holder has given its lease up, or gone on, by then. */
+/** Longest delay of a write. By then, the holder has released its lease or continued. */
 const MAX_PAUSE_MS = 25_000
 
-/** The script with writes that come between, for a store that several requests of one call ask. */
+/** Adds `between` faults to the script, for a store that executes a call in several requests. */
 export function withBetween(script: Script): Script {
   const dice = createDice(`between ${script.seed}`)
   const faults = Array.from({ length: 2 + dice.below('count', 8) }, (): Fault => {

@@ -11,7 +11,7 @@ export function outsideOf(dice: Dice, horizon: number): Operation[] {
   })
   const imports = Array.from({ length: dice.below('imports', 4) }, (_, number): Operation => {
     const again = dice.chance('imported again', 0.5) ? { again: Math.round(20_000 * dice.next('imported after')) } : {}
-    // One step holds some 80 rows.
+    // One step of an import has about 80 rows.
     const count = dice.chance('long import', 0.15) ? 40 + dice.below('turns', 60) : 1 + dice.below('some turns', 5)
     const names = Array.from({ length: count }, (__, turn) => `i${1_000 * (number + 1) + turn}`)
     return { ...base(), type: 'import', names, retries: 1 + dice.below('import retries', 6), ...again }
@@ -29,7 +29,7 @@ export function outsideOf(dice: Dice, horizon: number): Operation[] {
   return [...imports, ...copied, ...forks, ...summaries, ...ratings]
 }
 
-/** A log of several pages, a copy of it, and its deletion in the middle of that. */
+/** A log of several pages, its copy, and its deletion during the copy. */
 function copiedAndDeleted(dice: Dice, base: Pick<Operation, 'at' | 'session' | 'server'>): Operation[] {
   const names = Array.from({ length: 60 + dice.below('copied turns', 60) }, (_, turn) => `i${9_000 + turn}`)
   const at = base.at + 20_000

@@ -9,7 +9,7 @@ import type { CallKind, Fault, Input, Operation, Script, ScriptSession } from '.
 const HORIZON_MS = 90_000
 const KINDS: readonly CallKind[] = ['pay', 'pay', 'pay', 'read', 'read', 'ask', 'local', 'dump']
 
-/** The script of a seed. */
+/** Generates the script of a seed. */
 export function generate(seed: string): Script {
   const dice = createDice(`script ${seed}`)
   const horizon = HORIZON_MS * (0.1 + 0.9 * dice.next('horizon'))
@@ -68,7 +68,7 @@ const consolidationOf = (dice: Dice): Consolidation => ({
   keepRecentRatio: dice.next('kept') * 0.9,
 })
 
-/** Short turns of one session, enough of them to be summarised again and again. */
+/** Short turns of one session. There are enough of them for several summaries. */
 function chatOf(dice: Dice, horizon: number): Operation[] {
   const session = dice.below('chat session', 12)
   return Array.from({ length: 5 + dice.below('chats', 12) }, (_, number): Operation => {
@@ -86,7 +86,7 @@ function chatOf(dice: Dice, horizon: number): Operation[] {
   })
 }
 
-/** A run that asks in each round for what people have to say, under the same ids, and people who repeat what they said. */
+/** A run whose rounds all wait for people or clients, with the same call ids, and people who repeat their decisions. */
 function asksOf(dice: Dice, horizon: number): Operation[] {
   const base = { session: dice.below('asks session', 12), server: dice.below('asks server', 3), here: true }
   const begins = Math.round(0.7 * horizon * dice.next('asks at'))
@@ -106,7 +106,7 @@ function asksOf(dice: Dice, horizon: number): Operation[] {
   return [asked, ...decided]
 }
 
-/** Many sessions of a few tenants that have been left behind, some of which cannot be deleted for a while. */
+/** Many sessions that dead processes have left, of a few tenants. Some of them cannot be deleted for a while. */
 function withBacklog(dice: Dice, seed: string, horizon: number, sessions: readonly ScriptSession[]): Script {
   const states = ['running', 'queued', 'deleted', 'expired'] as const
   const most = dice.pick('most left', states)
@@ -178,10 +178,10 @@ function inputOf(dice: Dice, name: string): Input {
   return dice.chance('team', 0.25) ? withTeam(dice, input, DEPTH) : input
 }
 
-/** Members below one another. */
+/** Depth of nested members. */
 const DEPTH = 3
 
-/** Some rounds of the input, one at least, ask for members: up to three, which work at the same time. */
+/** Adds members to at least one round of the input: up to three, which work at the same time. */
 function withTeam(dice: Dice, input: Input, depth: number): Input {
   const called = (calls: readonly CallKind[]): readonly CallKind[] => [
     ...calls.slice(0, 2),
@@ -196,7 +196,7 @@ function withTeam(dice: Dice, input: Input, depth: number): Input {
   return { ...input, rounds: [called([]), ...rounds], team: continues ? withTeam(dice, member, depth - 1) : member }
 }
 
-/** Most inputs owe something. */
+/** Adds a delivery to most inputs. */
 const owing = (dice: Dice, operation: Operation): Operation =>
   operation.type === 'submit' && dice.chance('owes', 0.8)
     ? { ...operation, owes: dice.pick('owed', ['callback', 'reply'] as const) }

@@ -1,23 +1,23 @@
 import type { Consolidation } from '../../../functions/domain/agent.ts'
 
-/** One action of a client, `at` milliseconds from the beginning. `server`: the receiver of the request. */
+/** One action of a client, `at` milliseconds after the beginning. `server`: the receiver of the request. */
 export type Operation = { readonly at: number; readonly session: number; readonly server: number } & (
   | {
       readonly type: 'submit'
       readonly input: Input
       readonly onBusy: 'queue' | 'reject' | 'steer'
       readonly here: boolean
-      /** How often it is tried again, with the same idempotency key, when no acknowledgement comes. */
+      /** Number of retries with the same idempotency key while no acknowledgement arrives. */
       readonly retries: number
-      /** Sent once more so long after its acknowledgement, as by a proxy that lost it. */
+      /** Milliseconds after the acknowledgement at which the request is repeated, as by a proxy that lost the response. */
       readonly again?: number
-      /** Where the outcome is delivered: to a receiver that recognises ids, or in a thread. */
+      /** The kind of delivery of the outcome: to a receiver that recognises ids, or to a thread. */
       readonly owes?: 'callback' | 'reply'
     }
   | {
       readonly type: 'continue'
       readonly here: boolean
-      /** The idempotency key, under which it is sent once more so long after its acknowledgement. */
+      /** The idempotency key, and the milliseconds after the acknowledgement at which the request is repeated. */
       readonly repeated?: { readonly key: string; readonly again: number }
     }
   | {
@@ -25,42 +25,42 @@ export type Operation = { readonly at: number; readonly session: number; readonl
       readonly allow: boolean
       readonly all: boolean
       readonly here: boolean
-      /** Names calls by their ids alone, which models use again, until a server asks which is meant. */
+      /** Names calls only by their ids, which models reuse, until a server refuses an ambiguous id. */
       readonly byId?: boolean
-      /** Milliseconds after which the request is sent once more. The run may have continued by then. */
+      /** Milliseconds after which the request is repeated. The run may have continued by then. */
       readonly again?: number
     }
   | { readonly type: 'cancel' }
   | { readonly type: 'delete' }
   | { readonly type: 'follow' }
-  /** Turns of another log, by what people said in them; repeated as `submit` is. */
+  /** Imports turns of another log, named by their inputs. Repeated like `submit`. */
   | { readonly type: 'import'; readonly names: readonly string[]; readonly retries: number; readonly again?: number }
-  /** A summary by hand, under this idempotency key. */
+  /** A manual summary with this idempotency key. */
   | { readonly type: 'consolidate'; readonly key: string }
-  /** A copy of the log so far, in a session of this name. */
+  /** A copy of the current log into a session of this name. */
   | { readonly type: 'fork'; readonly name: string; readonly retries: number }
   /** A person rates an answer. */
   | { readonly type: 'rate'; readonly user: string }
 )
 
-/** State of a session at the beginning, left by dead processes. */
+/** State in which dead processes left a session before the beginning. */
 export type Left = 'running' | 'queued' | 'deleted' | 'expired'
 
 export interface ScriptSession {
   readonly tenant: string
   readonly session: string
-  /** Left out: new. */
+  /** Default: a new session. */
   readonly left?: Left
-  /** Whether it is deleted after a day without activity. */
+  /** Whether the session is deleted after a day without activity. */
   readonly expires?: boolean
 }
 
-/** Instructions for the model. They travel in the text of the input, so that each later holder knows them. */
+/** Instructions for the model. They are the text of the input, so each later holder can read them. */
 export interface Input {
   readonly name: string
   readonly rounds: readonly (readonly CallKind[])[]
   readonly ids: 'fresh' | 'repeated' | 'missing'
-  /** Asks for calls when it may not. */
+  /** Whether the model makes calls although the request forbids them. */
   readonly disobeys?: boolean
   /** Instructions that each `team` call gives to a member. */
   readonly team?: Input
@@ -77,13 +77,13 @@ export interface Input {
  */
 export type CallKind = 'pay' | 'read' | 'ask' | 'local' | 'dump' | 'team'
 
-/** A fault. It happens at `at` milliseconds from the beginning, or to the first fitting request after that. */
+/** A fault. It happens `at` milliseconds after the beginning, or to the first matching request after that time. */
 export type Fault = { readonly at: number } & (
   | { readonly type: 'request'; readonly call: string; readonly how: RequestFault; readonly milliseconds: number }
   /**
-   * Delays the first write of this call until another call of its session, one like `into`, has read and not yet
-   * written. If none does in this time, the write lands alone. Its sender waits, or (`disowned`) got an error that says
-   * it failed for good.
+   * Delays the first write of this call until another call of its session, whose name begins with `into`, has read and not yet
+   * written. If there is none in this time, the write lands by itself. The sender waits, or (`disowned`) gets an error that says
+   * that the write failed.
    */
   | {
       readonly type: 'between'
@@ -97,7 +97,7 @@ export type Fault = { readonly at: number } & (
   | { readonly type: 'stop'; readonly server: number; readonly milliseconds: number }
   | {
       readonly type: 'strike'
-      /** The first such request, or the first `tool` or `receiver`, brings it on for its sender. */
+      /** The first request of this name, or the first `tool` or `receiver` call, triggers the fault in its sender. */
       readonly call: string
       readonly how: 'kill' | 'stop' | 'restart'
       /** Milliseconds after the arrival of the request. The response follows `milliseconds` later. */
@@ -105,13 +105,13 @@ export type Fault = { readonly at: number } & (
       readonly milliseconds: number
       readonly leavesRequests: boolean
     }
-  /** A process that gets the response to such a request about this session dies, whenever and how often that is. */
+  /** Each process that gets the response to such a request for this session dies. */
   | { readonly type: 'poison'; readonly session: number; readonly call: string; readonly milliseconds: number }
   | { readonly type: 'restart'; readonly server: number; readonly milliseconds: number }
   | { readonly type: 'clock'; readonly server: number; readonly milliseconds: number }
-  /** All processes stand still for so long: frozen functions, a computer asleep. Sessions expire meanwhile. */
+  /** All processes are suspended for this time, like frozen functions or a sleeping computer. Sessions expire meanwhile. */
   | { readonly type: 'sleep'; readonly milliseconds: number }
-  /** Whatever deletes such sessions gets an error, or hears nothing. */
+  /** Deletions of such sessions get an error, or no response. */
   | { readonly type: 'stuck'; readonly left: Left; readonly how: 'refused' | 'silent' }
   | { readonly type: 'hint'; readonly how: 'lost' | 'doubled' | 'late'; readonly milliseconds: number }
   | { readonly type: 'model'; readonly how: ModelFault; readonly milliseconds: number }
@@ -139,25 +139,28 @@ export type ModelFault =
   | 'cut off'
   | 'slow'
   | 'unopened'
-/** `busy`: it says so, and did nothing. `silent`: it did what it was asked, and does not say so. `lost`: neither. */
+/**
+ * `busy`: the request is refused. `silent`: the request is executed, without a response. `lost`: the request is neither executed
+ * nor answered.
+ */
 export type ReceiverFault = 'busy' | 'silent' | 'lost' | 'late'
 export type ToolFault = 'throws' | 'hangs' | 'deaf' | 'slow'
 
-/** All that a simulation is made of; the same script gives the same simulation. */
+/** Everything that decides a simulation. Equal scripts give equal simulations. */
 export interface Script {
   readonly seed: string
   readonly servers: number
-  /** Instead of servers: functions, which are frozen between two invocations. */
+  /** Whether the processes are functions instead of servers. They are frozen between invocations. */
   readonly functions?: boolean
-  /** Whether servers hold locks, so that one that starts expires the leases of dead processes. */
+  /** Whether servers hold process locks, so that a starting server expires the leases of dead processes. */
   readonly locks?: boolean
   readonly sessions: readonly ScriptSession[]
-  /** When conversations are summarised; left out: never in so short ones. */
+  /** Policy for summaries. Default: these short conversations are never summarised. */
   readonly consolidation?: Consolidation
-  /** Whether runs owe something to the world outside. */
+  /** Whether runs have deliveries to receivers. */
   readonly delivers?: boolean
   readonly operations: readonly Operation[]
   readonly faults: readonly Fault[]
-  /** From here on nothing goes wrong any more, in milliseconds from the beginning. */
+  /** Milliseconds after the beginning from which no fault occurs. */
   readonly quietAt: number
 }

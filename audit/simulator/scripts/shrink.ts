@@ -2,7 +2,7 @@ import type { Input, Operation, Script } from './script.ts'
 import { simulate } from '../simulation.ts'
 import type { Options } from '../simulation.ts'
 
-/** Simulations that looking for a smaller script may take. */
+/** Maximum number of simulations in the search for a smaller script. */
 const MAX_TRIES = 400
 
 type Fails = (candidate: Script) => Promise<boolean>
@@ -30,7 +30,7 @@ export async function shrink(script: Script, rule: string, options: Options): Pr
   return (await fails(soon)) ? soon : smallest
 }
 
-/** The script with as few of these as still fails: pieces are left out for as long as it does, large ones first. */
+/** Removes as many of these items as possible while the script still fails. Tries to remove large groups first. */
 async function withFewer<Item>(
   items: readonly Item[],
   having: (items: readonly Item[]) => Script,
@@ -48,7 +48,7 @@ async function withFewer<Item>(
   return smallest
 }
 
-/** Inputs ask for fewer rounds, with fewer calls. */
+/** Removes rounds and calls from the inputs. */
 async function withShorterInputs(script: Script, fails: Fails): Promise<Script> {
   let smallest = script
   for (const [place, operation] of script.operations.entries()) {
@@ -77,7 +77,7 @@ const roundsOf = (operation: Extract<Operation, { type: 'submit' }>, rounds: Inp
   input: { ...operation.input, rounds },
 })
 
-/** The script without the time before the first operation and after the last one. */
+/** Removes the time before the first operation and after the last one. */
 function sooner({ operations, faults }: Script): Partial<Script> {
   const first = Math.min(...operations.map(({ at }) => at)) - 100
   const moved = <T extends { readonly at: number }>(one: T): T => ({ ...one, at: Math.max(0, one.at - first) })

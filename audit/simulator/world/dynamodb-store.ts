@@ -30,10 +30,10 @@ export async function openDynamodbStore(endpoint: string, outputs: MemoryOutputs
   }
 }
 
-/** A clock without virtual waits, for requests from outside the simulation. */
+/** A clock without virtual sleeps, for requests from outside the simulation. */
 const timeless = ({ now }: Clock): Clock => ({ now, sleep: () => new Promise((resolve) => setImmediate(resolve)) })
 
-/** The outermost of what a client does with a request: nothing of it happens before its step. */
+/** Adds the outermost middleware of the client, so that no part of a request is processed before its step. */
 function sendInSteps(client: DynamoDBClient): void {
   const prefix = randomUUID()
   client.middlewareStack.add(
@@ -44,7 +44,7 @@ function sendInSteps(client: DynamoDBClient): void {
   )
 }
 
-/** The engine remembers tokens of all tables for minutes, and the same seed draws the same. */
+/** Makes the request token unique. The engine remembers tokens of all tables for minutes, and equal seeds draw equal tokens. */
 function withOwnToken<Input extends object>(input: Input, prefix: string): Input {
   if (!('ClientRequestToken' in input && 'TransactItems' in input)) return input
   const said = JSON.stringify([prefix, input.ClientRequestToken, input.TransactItems])

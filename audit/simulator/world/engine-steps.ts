@@ -8,18 +8,18 @@ import { current } from './timeline.ts'
 import type { Process } from './timeline.ts'
 import type { Harness } from '../harness.ts'
 
-/** One call of a port, as an adapter that asks an engine does it. */
+/** One call of a port whose adapter sends requests to an engine. */
 export interface EngineCall {
   readonly process: Process
   readonly name: string
   readonly session: string
-  /** Sees each write as soon as it has landed, before anything else happens. */
+  /** Called after each write has landed, before any other step. */
   readonly written: () => Promise<void>
 }
 
-/** Makes each request that a call sends to an engine a step: when it lands, and when its response comes, the seed decides. */
+/** Makes each request that a call sends to an engine a step. The seed decides the time of its landing and of its response. */
 export interface EngineSteps {
-  /** Does the work of a call. It is that of its process, and ends with it. */
+  /** Executes the work of a call, as a part of its process, and ends with that process. */
   during(call: EngineCall, work: () => unknown): unknown
 }
 
@@ -31,7 +31,7 @@ const inFlight = new AsyncLocalStorage<Send>()
  */
 export const sendInStep: Send = (kind, request) => (inFlight.getStore() ?? ((_, send) => send()))(kind, request)
 
-/** A write that lands between what another call reads and what it writes. */
+/** A write that lands between the reads and the writes of another call. */
 interface Held {
   readonly call: EngineCall
   readonly into: string
@@ -46,7 +46,7 @@ export function createEngineSteps(harness: Harness, { all }: Sessions): EngineSt
     (fault.into === '' || all.some(({ key, seen }) => key.session === session && seen.header?.activeRun !== undefined))
   let held: readonly Held[] = []
 
-  /** Lands the writes that were held until such a call of the session had read. */
+  /** Lands the writes that were held until this call had read. */
   async function landHeld(call: EngineCall): Promise<void> {
     const due = held.filter(
       (one) => one.call !== call && one.call.session === call.session && call.name.startsWith(one.into),
@@ -109,7 +109,7 @@ export function createEngineSteps(harness: Harness, { all }: Sessions): EngineSt
   }
 }
 
-/** As a client says it that has lost the response, and may not ask again. */
+/** The error of a client that has lost the response and cannot retry. */
 function refusedForGood(): Error {
   const error = new Error('the response was lost, and credentials for the next attempt cannot be had')
   error.name = 'CredentialsProviderError'

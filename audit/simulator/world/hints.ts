@@ -5,7 +5,7 @@ import type { Harness } from '../harness.ts'
 const AGAIN_MS = 5_000
 const MAX_TRIES = 4
 
-/** A queue that all processes share, as SQS is: a hint goes to one of those that take them, and comes again when it fails. */
+/** A queue that all processes share, like SQS. A hint is delivered to one consumer, and again if that fails. */
 export interface Hints {
   queueOf(process: Process): RunQueue
   /** Sends a hint that is delivered after `milliseconds` at the earliest. */

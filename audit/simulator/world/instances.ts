@@ -4,7 +4,7 @@ import type { Program } from '../program.ts'
 import { createProcess } from './timeline.ts'
 import type { Process } from './timeline.ts'
 
-/** How long one invocation may take; then the platform ends its process. */
+/** Maximum duration of an invocation. After it, the platform ends the process. */
 export const FUNCTION_MS = 90_000
 /** Concurrent instances. Further invocations are throttled: their callers have to retry. */
 const MAX_INSTANCES = 20
@@ -12,13 +12,15 @@ const MAX_INSTANCES = 20
 interface Instance {
   readonly process: Process
   readonly program: Program
-  /** Set while an invocation runs in it: what happens when it dies. */
+  /** Set while an invocation runs in the instance: called when the instance dies. */
   died?: (() => void) | undefined
 }
 
-/** A function's instances: each takes one invocation at a time, and is frozen between two, with whatever it has left undone. */
+/**
+ * A function's instances. Each executes one invocation at a time, and is frozen between invocations, with its unfinished work.
+ */
 export interface Instances {
-  /** Does `work` in an instance that is free, or in a new one; resolves when the invocation is over. */
+  /** Executes `work` in a free instance, or in a new one. Resolves when the invocation is over. */
   invoke(hops: number, work: (program: Program) => Promise<unknown>): Promise<void>
   /** Current processes, including frozen ones. */
   processes(): readonly Process[]

@@ -2,15 +2,15 @@ import { globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
 const ROOT = join(import.meta.dirname, '..', '..', '..')
-/** Whose code the simulated processes run. */
+/** Source files that the simulated processes execute. */
 const SOURCES = 'functions/{access,agent,delivery,history,log,search}/**/*.ts'
 const LATE = /\bimport\('([^']+)'\)/g
 
 let loading: Promise<void> | undefined
 
 /**
- * Loads what the program loads when it first needs it. Loading takes real time, which no seed decides: a simulation in which it
- * happens may not play the same way again.
+ * Loads all modules that the program imports late. Loading takes real time, which the seed does not determine, so it must not
+ * happen in a simulation.
  */
 export const loadLateModules = (): Promise<void> => (loading ??= loadAll())
 

@@ -5,7 +5,7 @@ import type { Harness } from '../harness.ts'
 
 export type Outcome = { readonly value: unknown } | { readonly error: unknown }
 
-/** Sees every request as soon as it was done, before anything else happens. */
+/** Called after every request, before any other step. */
 export type Observer = (
   sender: Process,
   call: string,
@@ -14,8 +14,8 @@ export type Observer = (
 ) => void | Promise<void>
 
 /**
- * A port as one process reaches it: each call is a request that takes its time, and may be late, fail or get no response. It
- * arrives whatever becomes of its sender, unless that dies and takes along what it had not sent yet.
+ * Wraps a port for one process. Each call is a request that takes time, and may be late, fail or get no response. It also arrives
+ * if its sender dies, unless the fault says that unsent requests are lost.
  */
 export function throughNetwork<Port extends object>(
   harness: Harness,
@@ -35,7 +35,7 @@ export function throughNetwork<Port extends object>(
   return Object.fromEntries(methods) as Port
 }
 
-/** Makes the work of a call several steps, where its store is one that the process asks itself. */
+/** Divides the work of a call into steps, for a store to which the process itself sends requests. */
 export type StepsOf = (call: string, args: readonly unknown[], work: () => unknown) => () => unknown
 
 interface Request {
@@ -44,7 +44,7 @@ interface Request {
   readonly steps: StepsOf | undefined
 }
 
-/** One request over the network. */
+/** Sends one request over the network. */
 async function request(
   harness: Harness,
   process: Process,
@@ -89,7 +89,7 @@ async function request(
   })
 }
 
-/** Looks at what was done; what breaks a promise ends the simulation. */
+/** Inspects the effects of a request. A violated promise ends the simulation. */
 export async function observed(harness: Harness, inspect: () => void | Promise<void>): Promise<void> {
   try {
     await inspect()
@@ -107,14 +107,14 @@ export async function settle(work: () => unknown): Promise<Outcome> {
   }
 }
 
-/** Some milliseconds, now and then many. */
+/** Draws a latency of a few milliseconds, sometimes much more. */
 export function latency({ dice }: Harness, process: Process): number {
   const name = `latency ${process.name}`
   const base = 0.5 + 8 * dice.next(name)
   return dice.chance(name, 0.02) ? base * 40 : base
 }
 
-/** The session that a request is about, where it is about one. */
+/** Finds the session that a request names. Empty if it names none. */
 export function sessionIn([first]: readonly unknown[]): string {
   if (typeof first !== 'object' || first === null) return ''
   if ('session' in first) return String(first.session)
@@ -126,7 +126,7 @@ function refusal(outcome: Outcome): string {
   return `: ${outcome.error instanceof Error ? outcome.error.message : String(outcome.error)}`
 }
 
-/** Whether the call happens all the time and changes nothing. */
+/** Whether the call is frequent and changes nothing. */
 function isRoutine(call: string, outcome: Outcome): boolean {
   if (!('value' in outcome)) return false
   if (

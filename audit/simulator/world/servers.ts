@@ -28,7 +28,7 @@ import type { Begun } from '../actors/tools.ts'
 import { pause, processNow } from './virtual-globals.ts'
 import type { Harness } from '../harness.ts'
 
-/** A place where the program runs: again in a new process after it died. */
+/** A server that runs the program. After the process has died, a new one replaces it. */
 export interface Server {
   process: Process
   /** Absent while it starts or stops. */
@@ -37,18 +37,18 @@ export interface Server {
 
 export interface Servers {
   readonly all: readonly Server[]
-  /** Begins to run what the script says: servers, or what invokes functions. */
+  /** Starts the servers of the script, or the invocations of its functions. */
   start(): void
-  /** Lets the program of a server, or of a function's instance, do `work`. Returns false if no process accepts it. */
+  /** Executes `work` in the program of a server, or of a function's instance. Returns false if no process accepts it. */
   call(number: number, work: (program: Program) => Promise<unknown>): boolean
-  /** Lets a fault of a process happen. */
+  /** Triggers a fault of a process. */
   afflict(fault: Fault): void
 }
 
 interface Parts {
   readonly harness: Harness
   readonly store: SharedStore
-  /** Where the store is an engine, which processes ask themselves. */
+  /** Set if the store is an engine to which processes send requests. */
   readonly engine: EngineSteps | undefined
   readonly outputs: MemoryOutputs
   readonly effects: Effects
@@ -59,7 +59,7 @@ interface Parts {
   readonly plant: (ports: ProgramPorts) => ProgramPorts
 }
 
-/** Functions sweep by a schedule, and stop so long before their time is over. */
+/** Interval of the functions' sweeps. A sweep stops `SWEEP_MARGIN_MS` before its invocation's time limit. */
 export const SWEEPS_MS = 60_000
 const SWEEP_MARGIN_MS = 15_000
 
@@ -101,7 +101,7 @@ export function createServers(parts: Parts): Servers {
     if (program === undefined || process.state !== 'running') return
     harness.note(`${process.name} is told to stop`)
     server.program = undefined
-    // As the program itself: what does not stop in time is left behind.
+    // Like the real program, it ends after this time even if work is unfinished.
     const over = harness.timeline.after(milliseconds, undefined, () => end(server, 1_000))
     harness.timeline.after(0, process, () => {
       void program.stop().then(() => {
@@ -170,7 +170,7 @@ export function createServers(parts: Parts): Servers {
   }
 }
 
-/** Invokes the functions: the queue with each hint, and a schedule with a sweep. */
+/** Invokes the functions: for each hint of the queue, and for a sweep at each interval. */
 function invokeFunctions(harness: Harness, hints: Hints, instances: Instances): void {
   hints
     .queueOf(createProcess('queue'))
@@ -220,7 +220,7 @@ function createProgramOf(parts: Parts, process: Process, hints: Hints): Program 
     )
   const { names: _, ...objects } = outputs
   const check = (request: ModelRequest): void => {
-    // After days idempotency keys are forgotten, and what was repeated is said twice.
+    // After days, idempotency keys are forgotten, so a repeated input is in the log twice.
     if (harness.timeline.slept() === 0) checkConversation(sessions, request)
   }
   const queue = hints.queueOf(process)
@@ -258,7 +258,7 @@ function createProgramOf(parts: Parts, process: Process, hints: Hints): Program 
   })
 }
 
-/** Each write of a call is looked at as soon as it has landed: who sent it may die before the call comes back. */
+/** Inspects each write of a call as soon as it has landed, because the sender may die before the call returns. */
 const stepsOf =
   ({ harness, sessions, deliveries, index }: Parts, engine: EngineSteps, process: Process): StepsOf =>
   (call, args, work) => {

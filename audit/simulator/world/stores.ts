@@ -32,26 +32,29 @@ export interface SharedStore {
   /** The session ports of a process with this clock. Without a process: ports for callers outside the simulation. */
   portsFor(clock: Clock, process?: Process): SessionPorts
   /**
-   * Expires the leases of ended processes, as a starting program does on one machine. `now` is in milliseconds since
+   * Expires the leases of ended processes, like a starting program on one machine. `now` is in milliseconds since
    * 1970.
    */
   expireLeases?(ended: readonly string[], now: number): void
-  /** The history index, where the store keeps one itself. */
+  /** The history index, if the store itself contains one. */
   readonly index?: SimulatedIndex | undefined
-  /** Whether the sweeper finds what has expired there; elsewhere the store removes it by itself. */
+  /** Whether the sweeper removes expired sessions. Other stores remove them by themselves. */
   readonly expires: boolean
-  /** Whether a call is several requests to an engine, each a step. */
+  /** Whether a call consists of several requests to an engine, each of them a step. */
   readonly inSteps?: true
   close(): void | Promise<void>
 }
 
-/** SQLite in memory, one connection for all. It keeps the index, too, unless functions do that, which follow a stream. */
+/**
+ * Opens SQLite in memory, with one connection for all processes. It also contains the index, unless functions update it from a
+ * stream.
+ */
 export function openMemoryStore(script: Script, outputs: MemoryOutputs): SharedStore {
   const database = openDatabase(':memory:')
   return openSqliteStore(script, outputs, { database, connect: () => database, close: () => database.close() })
 }
 
-/** SQLite in a file, which each process opens for itself, as the program does: what one has written others read from there. */
+/** Opens SQLite in a file. Each process has its own connection, like the real program. */
 export function openFileStore(script: Script, outputs: MemoryOutputs): SharedStore {
   const folder = mkdtempSync(join(tmpdir(), 'tooltrail-simulator-'))
   const connections: Database[] = []
@@ -70,7 +73,7 @@ export function openFileStore(script: Script, outputs: MemoryOutputs): SharedSto
 interface Connections {
   /** Connection for callers outside the simulation. */
   readonly database: Database
-  /** The connection of one more process. */
+  /** Opens the connection of a process. */
   readonly connect: () => Database
   readonly close: () => void
 }
@@ -110,7 +113,7 @@ function openSqliteStore(
   }
 }
 
-/** One document a message, for an index elsewhere. */
+/** Counts one document per message, because the index is outside of the store. */
 const COUNTED_HISTORY: HistoryProjection = {
   written: () => undefined,
   merge: async () => undefined,

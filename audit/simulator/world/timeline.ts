@@ -1,50 +1,50 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 
-/** A process of the simulation. Its memory is what its promises and timers hold. */
+/** A process of the simulation. Its state consists of its promises and timers. */
 export interface Process {
   readonly name: string
-  /** Its clock shows the simulation's time and so much more, in milliseconds. */
+  /** Milliseconds by which the process's clock is ahead of the simulation's time. */
   skew: number
   state: 'running' | 'stopped' | 'dead'
   /** Events that were due while the process was stopped. */
   readonly missed: Happening[]
-  /** Requests that it had sent when it died reach the store nevertheless. */
+  /** Whether requests sent before its death still reach the store. */
   leavesRequests: boolean
-  /** Tools that execute in it now. */
+  /** Number of tools that execute in the process now. */
   calls: number
 }
 
 export interface Happening {
   at: number
   readonly place: number
-  /** Whose code runs; absent: the simulation's. */
+  /** The process whose code runs. Absent for code of the simulation. */
   readonly owner?: Process | undefined
   readonly run: () => unknown
   cancelled: boolean
 }
 
-/** The process whose code runs; undefined in the store, the clients and the simulator itself. */
+/** The process whose code runs. Undefined in the store, the clients and the simulator itself. */
 export const current = new AsyncLocalStorage<Process>()
 
-/** Virtual time: what is to happen, in order. */
+/** Virtual time, with the scheduled events in order. */
 export interface Timeline {
   /** Milliseconds since 1970, with fractions. */
   now(): number
   after(milliseconds: number, owner: Process | undefined, run: () => unknown): Happening
   /** Delays all scheduled events by `milliseconds`. */
   sleep(milliseconds: number): void
-  /** Milliseconds slept so far. */
+  /** Total milliseconds of `sleep` so far. */
   slept(): number
-  /** No step ends before this has settled, which takes no virtual time. */
+  /** Delays the end of the current step until the work has settled, without virtual time. */
   hold(work: Promise<void>): Promise<void>
-  /** Lets the next thing happen and everything that follows from it at once; returns false when nothing is left before `end`. */
+  /** Executes the next event and everything that follows at once. Returns false if no event is left before `end`. */
   step(end: number): Promise<boolean>
   stop(process: Process): void
   resume(process: Process): void
   kill(process: Process): void
 }
 
-/** Taken before anything replaces it: the turn in which all promises that can settle have done so. */
+/** The real `setImmediate`, saved before its replacement. When it calls back, all promises that can settle have settled. */
 const nextTick = setImmediate
 
 export function createTimeline(start: number): Timeline {
@@ -76,7 +76,7 @@ export function createTimeline(start: number): Timeline {
     sleep(milliseconds) {
       time += milliseconds
       slept += milliseconds
-      // All by the same: the heap's order stays.
+      // All times change by the same amount, so the order of the heap stays correct.
       for (const happening of queue) happening.at += milliseconds
     },
     after: (milliseconds, owner, run) => add(time + milliseconds, owner, run),

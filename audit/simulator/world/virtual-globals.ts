@@ -6,7 +6,7 @@ import type { Dice } from '../scripts/dice.ts'
 import { current } from './timeline.ts'
 import type { Process, Timeline } from './timeline.ts'
 
-/** The simulation that runs now: whose time and whose dice the code of its processes gets. */
+/** The current simulation. It provides the time and random numbers of its processes. */
 let harness: { readonly timeline: Timeline; readonly dice: Dice } | undefined
 
 /**
@@ -16,21 +16,21 @@ let harness: { readonly timeline: Timeline; readonly dice: Dice } | undefined
 export function enterHarness(next: typeof harness): void {
   if (harness === undefined) replaceGlobals()
   harness = next
-  // Ids come from a pool of random bytes that is as full as the simulation before has left it: begin a new one.
+  // Ids use a pool of random bytes, which the previous simulation has partly used. Draw until the pool is refilled.
   const before = drawn
   while (harness !== undefined && drawn === before) nextId(undefined, 0)
 }
 
 export const processNow = (process: Process): number => Math.floor((harness?.timeline.now() ?? 0) + process.skew)
 
-/** Calls back after so much virtual time, unless the process is dead by then. */
+/** Calls `run` after this virtual time, unless the process is dead by then. */
 export function later(process: Process, milliseconds: number, run: () => void): { cancel(): void } {
   if (harness === undefined) throw new Error('no simulation runs')
   const happening = harness.timeline.after(Math.max(0, milliseconds), process, run)
   return { cancel: () => void (happening.cancelled = true) }
 }
 
-/** Resolves after so much virtual time, or rejects with the signal's reason as soon as it aborts. */
+/** Resolves after this virtual time, or rejects with the signal's reason as soon as it aborts. */
 export function pause(process: Process, milliseconds: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted()
@@ -48,7 +48,7 @@ export function pause(process: Process, milliseconds: number, signal?: AbortSign
 
 let drawn = 0
 
-/** A timer as Node gives it. */
+/** A replacement of Node's timer object. */
 class VirtualTimer {
   readonly #process: Process
   readonly #milliseconds: number
