@@ -4,7 +4,10 @@ import { defineConfig } from 'oxlint'
 const LINES = { max: 300, skipBlankLines: false, skipComments: false }
 const LINES_PER_FUNCTION = { max: 60, skipBlankLines: false, skipComments: false }
 
-/** The import rule, the size limits and the rules of CONTRIBUTING.md. `test/conventions/lint-canary.test.ts` shows that they fire. */
+/**
+ * The import rule, the size limits and the rules of CONTRIBUTING.md. `test/conventions/lint-canary.test.ts` tests that they are
+ * enforced.
+ */
 export default defineConfig({
   ignorePatterns: ['built/**', 'functions/client/api-types.ts', 'bench/drivers/**', 'bench/peers/**'],
   plugins: ['eslint', 'typescript', 'unicorn', 'oxc', 'import', 'node', 'promise', 'vitest'],
@@ -30,12 +33,12 @@ export default defineConfig({
     'typescript/no-unsafe-call': 'error',
     'typescript/no-unsafe-member-access': 'error',
     'typescript/no-unsafe-return': 'error',
-    // Our factories answer plain objects whose functions never use `this`.
+    // Our factories return plain objects whose functions never use `this`.
     'typescript/unbound-method': 'off',
     'typescript/no-misused-spread': 'off',
     'unicorn/no-invalid-fetch-options': 'off',
     'unicorn/no-useless-spread': 'off',
-    // A contract suite asks its adapter what it can do, and an engine suite whether its engine is there.
+    // Contract suites depend on the features of their adapter, and engine suites on the presence of their engine.
     'vitest/no-conditional-expect': 'off',
     'vitest/no-conditional-tests': 'off',
     'vitest/no-disabled-tests': 'off',
@@ -88,12 +91,12 @@ export default defineConfig({
       rules: { 'eslint/max-lines-per-function': ['error', LINES_PER_FUNCTION] },
     },
     {
-      // vitest's matchers inside of an expectation are `any`.
+      // Vitest's matchers within an expectation have the type `any`.
       files: ['test/**', 'audit/**'],
       rules: { 'typescript/no-unsafe-assignment': 'off' },
     },
     {
-      // Plain JavaScript outside of tsconfig.json: nothing has a type there.
+      // Plain JavaScript outside of tsconfig.json has no types.
       files: ['scripts/**', 'functions/**/*.js'],
       rules: {
         'typescript/no-unsafe-assignment': 'off',

@@ -2,13 +2,19 @@ import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-/** Suites that leave nothing behind in their process: they share one, for loading the program anew would take longer than they do. */
+/**
+ * Suites without side effects on their process. They share one process, because loading the program again would take longer than
+ * the suites.
+ */
 const SHARING = [
   'test/{access,adapters,agent,channels,client,delivery,deployed,domain,history,http,lib,log,mcp,page,ports,search,tools}/**/*.test.ts',
 ]
-/** Its seeds decide everything but when a module is loaded: Node itself does that at once, where Vitest asks another process. */
+/**
+ * The seeds determine everything except the loading of modules. Node loads modules synchronously, Vitest loads them from another
+ * process.
+ */
 const SIMULATOR = 'audit/simulator/*.test.ts'
-/** Tests of times. They hold on a machine that does nothing else, so they run after all others, one by one. */
+/** Tests of durations. They need an idle machine, so they run after all others, one at a time. */
 const TIMES = 'test/**/*.times.test.ts'
 const ENGINES = '{test,audit}/**/*.engine.test.ts'
 const CRASHES = 'test/**/*.crash.test.ts'
@@ -16,10 +22,10 @@ const BROWSER = 'test/**/*.browser.test.ts'
 const KNOWN_FAILURES = 'test/known-failures/*.test.ts'
 const NAMED_RUN = [ENGINES, CRASHES, BROWSER, KNOWN_FAILURES]
 
-/** An `exclude` of a project would make Vitest ignore `--exclude`. */
+/** Turns patterns into exclusions. An `exclude` of a project would make Vitest ignore `--exclude`. */
 const without = (patterns: readonly string[]): string[] => patterns.map((pattern) => `!${pattern}`)
 
-/** `npm test`, and every command that names no project. */
+/** Projects of `npm test`, and of every command that names no project. */
 const USUAL = [
   { name: 'alone', include: ['test/**/*.test.ts', ...without([...NAMED_RUN, ...SHARING, TIMES])] },
   {
@@ -37,7 +43,7 @@ const USUAL = [
   },
 ]
 
-/** They need engines, Chromium or minutes: only `--project=<name>` runs them, and only then are engines started. */
+/** Projects that need engines, Chromium or minutes. Only `--project=<name>` runs them, and starts engines. */
 const NAMED = [
   {
     name: 'engines',
@@ -52,7 +58,7 @@ const NAMED = [
     maxWorkers: 1,
     sequence: { groupOrder: 2 },
   },
-  /** Promises that do not hold yet (`test/known-failures/README.md`): `npm run assurance` runs them, CI does not. */
+  /** Tests of promises that are not kept yet (`test/known-failures/README.md`). `npm run assurance` runs them, CI does not. */
   {
     name: 'known-failures',
     include: [KNOWN_FAILURES],
@@ -60,15 +66,15 @@ const NAMED = [
   },
 ]
 
-/** `--project=!times` names none: it leaves one of the usual out. */
+/** Whether the command names a project. `--project=!times` does not: it excludes one of the usual projects. */
 const isOneNamed = process.argv.some((argument, index) => {
   const [option, name = process.argv[index + 1]] = argument.split('=')
   return option === '--project' && name?.startsWith('!') === false
 })
 
 /**
- * Suites that take longest, the longest first: one that begins last would run alone at the end. Vitest itself, where it has not
- * seen a file before, takes the size of its text for how long it takes.
+ * The slowest suites, the slowest first, so that none of them runs alone at the end. Without a record of earlier runs, Vitest
+ * estimates a file's duration from its size.
  */
 const SLOWEST_FILES = [
   '/dynamodb/contracts.engine.',
@@ -104,13 +110,13 @@ function placeOf({ moduleId }: TestSpecification): number {
 
 export default defineConfig({
   test: {
-    /** Only what hangs is to fail by these: no test says by its limit how fast something is, and CI machines have other work. */
+    /** Time limits only for tests that hang. They do not check speed, because CI machines have other work. */
     testTimeout: 600_000,
     hookTimeout: 600_000,
     expect: { poll: { timeout: 180_000 } },
     maxWorkers: 2,
     sequence: { sequencer: LongestFirst },
-    /** Suites start the program hundreds of times: compiled once, it starts in half the time. */
+    /** Suites start the program hundreds of times. With a compile cache, it starts in half the time. */
     env: { NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules', '.cache', 'compiled') },
     projects: (isOneNamed ? [...USUAL, ...NAMED] : USUAL).map((test) => ({ extends: true, test })),
   },

@@ -8,19 +8,22 @@ import { fillerText } from './made/filler-text.ts'
 import { printTable } from './report.ts'
 
 /**
- * Costs of a turn on AWS: requests, bytes and units at turns 1 to 500 of one session with an owner. In the turns that
- * are shown, the model takes 4 s, so that requests made meanwhile are counted.
+ * Costs of a turn on AWS: requests, bytes and units at turns 1 to 500 of one session with an owner. In the printed turns, the
+ * model takes 4 s, so that requests made meanwhile are counted.
  * A turn of about 5 KB (input 200 B, two parallel calls with 2 KB results, final completion 500 B) goes through the
  * real loop and adapters to DynamoDB Local.
  * Writes must stay flat: turn 500 at most 1.02 x turn 1, and at most 6 requests except in turns that consolidate. Reads
  * are bounded by the conversation since its last summary.
  */
 const TURNS = 500
-/** Before turn 52 more than 100 messages stand there: it begins with a summary, as every 41st after it. */
+/**
+ * Printed turns. Before turn 52, the log has more than 100 messages, so turn 52 and every 41st turn after it begin with a
+ * summary.
+ */
 const SHOWN = [1, 10, 51, 52, 100, 500]
-/** The turn whose requests are listed. */
+/** The turn whose requests are printed. */
 const TRACED = 100
-/** US dollars, us-east-1, list prices on demand: per million units and requests, per GB-second, per GB-month. */
+/** On-demand list prices of us-east-1 in US dollars: per million units and requests, per GB-second, per GB-month. */
 const PRICES = {
   writeUnits: 0.625,
   readUnits: 0.125,
@@ -30,7 +33,7 @@ const PRICES = {
   storedGigabyte: 0.25,
   logGigabyte: 0.5,
 } as const
-/** Duration of each of the two model requests in a turn that is shown. */
+/** Duration of each of the two model requests in a printed turn. */
 const MODEL_MS = 2_000
 const LOG_BYTES_OF_A_TURN = 2_048
 
@@ -47,7 +50,7 @@ let shown = false
 const summaries: number[] = []
 let seconds = 0
 let number = 0
-/** Each turn has two rounds, and some have a summary to make before them. */
+/** Each turn has two rounds. Some turns begin with a summary. */
 const script = Array.from({ length: TURNS * 3 }, (): Turn => complete)
 const work = makeTool('work', async (input) => {
   mark('tool begins')
@@ -88,7 +91,7 @@ async function* complete(request: ModelRequest): AsyncGenerator<ModelEvent, void
   yield { type: 'completion', completion: completionOf(turn) }
 }
 
-/** The requests that the loop awaits before it continues: those that ended before the next mark. */
+/** Prints the requests of a turn. The loop awaits the requests that end before the next mark. */
 function printTrace(requests: readonly MeteredRequest[]): void {
   const origin = requests[0]?.begun ?? 0
   const lines = [

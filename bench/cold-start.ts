@@ -9,7 +9,7 @@ import { printTable, quantile } from './report.ts'
 
 /**
  * Time that a cold start of each function takes to load its bundle and create its handler, each in a new process.
- * References are handlers that do nothing: one of Hono alone, and one with a DynamoDB client.
+ * The references are handlers that do nothing: one with only Hono, and one with a DynamoDB client.
  */
 const STARTS = 15
 const BUDGET = { api: 900_000, worker: 1_400_000, indexer: 600_000, sweeper: undefined } as const
@@ -53,15 +53,15 @@ process.exit()`
 interface Subject {
   readonly name: string
   readonly folder: string
-  /** File name of its first module. */
+  /** File name of the entry module. */
   readonly entry: string
-  /** Size of the code loaded at the start. */
+  /** Bytes of the code that the start loads. */
   readonly bytes?: number
   readonly budget?: number | undefined
   readonly times: number[]
 }
 
-/** A handler to compare with, bundled as ours are. */
+/** Bundles a handler for comparison, like our handlers. */
 function bundleSource(name: string, contents: string, folder: string): Subject {
   buildSync({
     stdin: { contents, resolveDir: resolve(import.meta.dirname, '..') },
@@ -92,7 +92,7 @@ try {
     const { eagerBytes } = await bundleHandler(handler, folder, { agents: '{"agents":{}}' })
     subjects.push({ name: handler, folder, entry: 'index.mjs', bytes: eagerBytes, budget: BUDGET[handler], times: [] })
   }
-  // One after the other in each round, so that a busy moment affects all.
+  // Each round starts all subjects one after the other, so that other load affects all of them.
   for (let start = 0; start <= STARTS; start++)
     for (const { folder, entry, times } of subjects) {
       const url = pathToFileURL(join(folder, entry)).href

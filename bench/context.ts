@@ -8,11 +8,11 @@ import { printTable, quantile, timed } from './report.ts'
 /**
  * Duration of a turn, and size of its request, in sessions of 100 to 100,000 messages on SQLite, with and without
  * consolidation.
- * The first turn after that many messages decides (a summary, or a truncation). Later turns repeat its decision, so
- * they may depend on the context alone. Aim: at most 1.1 x the time with 100 messages, and no further decision.
+ * The first turn after that many messages decides (a summary, or a truncation). Later turns repeat its decision, so their time
+ * may depend only on the context. Aim: at most 1.1 x the time with 100 messages, and no further decision.
  */
 const LENGTHS = [100, 10_000, 100_000]
-/** Turns after the first: fewer than there are between two summaries. */
+/** Number of turns after the first. They are fewer than the turns between two summaries. */
 const TURNS = 15
 const CHARACTERS = 500
 

@@ -18,8 +18,8 @@ import { printTable, quantile } from './report.ts'
 /**
  * Deletes a session of 50,000 messages on SQLite, beside one of 5,000 in the same file (other sizes: on the command
  * line). Measures the cost of a message, and how long each tick blocks the event loop (aim: at most 50 ms).
- * The processor time of a tick counts this process alone. On a shared machine, the elapsed time includes waits for
- * others.
+ * The processor time of a tick counts only this process. On a shared machine, the elapsed time also includes waits for other
+ * processes.
  */
 const SIZES = (process.argv[2] ?? '5000,50000').split(',').map(Number)
 const IDLE_MS = 5_000
@@ -61,7 +61,7 @@ interface LoopDelays {
   readonly used: number[]
 }
 
-/** Milliseconds of each tick of the event loop during `work`: elapsed, and of the processor. */
+/** Measures each tick of the event loop during `work`: elapsed milliseconds, and milliseconds of processor time. */
 async function delaysDuring(work: Promise<unknown>): Promise<LoopDelays> {
   const delays: LoopDelays = { elapsed: [], used: [] }
   let over = false

@@ -31,7 +31,7 @@ const WARM_UP = 10
 const WORKSPACES = 12
 const EVENTS = 15
 const RUNS = 150
-/** Milliseconds between two runs, in which what the one owes is delivered. */
+/** Milliseconds between two runs, in which the deliveries of the first one are sent. */
 const SETTLE_MS = 60
 
 const folder = mkdtempSync(join(tmpdir(), 'tooltrail-deliveries-'))
@@ -44,7 +44,7 @@ const silent = createServer(() => undefined).listen(0, '127.0.0.1')
 await once(silent, 'listening')
 const silentHost = `127.0.0.1:${(silent.address() as AddressInfo).port}`
 
-/** Emits its first words at once. Continues for a moment if the input asks for it. */
+/** A model that emits its first words at once. It continues for a moment if the input asks for it. */
 const models: Models = {
   open: async () => ({
     name: 'script/ed',
@@ -136,7 +136,7 @@ silent.closeAllConnections()
 silent.close()
 await Promise.all([slack.close(), receiver.close()])
 rmSync(folder, { recursive: true, force: true })
-// Requests to the silent receiver may still be open.
+// Exits explicitly, because requests to the silent receiver may still be open.
 process.exit(0)
 
 /**
@@ -205,7 +205,7 @@ async function startBareBot(): Promise<{ readonly url: string; close(): void }> 
   }
 }
 
-/** A session and a run of it, waited for. */
+/** Creates a session, starts a run, and waits for its end. */
 async function runOnce(id: string, callback: string | undefined): Promise<void> {
   const send = async (path: string, body: object): Promise<void> => {
     const headers = { 'content-type': 'application/json' }

@@ -12,13 +12,13 @@ import { makeClaudeFiles } from './made/claude-files.ts'
 import { printTable } from './report.ts'
 
 /**
- * `npx node bench/import.ts --megabytes 1024`: session files of Claude Code, made from the recorded conversations, through
- * `tooltrail import` into a running program, until search finds all of them; then once more, when nothing is new. Linux alone says
- * what processes take.
+ * `npx node bench/import.ts --megabytes 1024`: measures `tooltrail import` of Claude Code's session files into a running program,
+ * until search finds everything. Repeats the import without new messages. The files are generated from the recorded
+ * conversations. Resources of processes are only measured on Linux.
  */
 const { values } = parseArgs({ options: { megabytes: { type: 'string', default: '30' } } })
 const MEGABYTE = 1_000_000
-/** Bytes of a kB in Linux's reports. */
+/** Bytes per kB in Linux's reports. */
 const KILOBYTE = 1_024
 const POLL_INTERVAL_MS = 250
 const root = join(import.meta.dirname, '..')
@@ -72,7 +72,7 @@ interface Taken {
 interface Imported extends Taken {
   readonly seconds: number
   readonly reported: string
-  /** MB of both processes at a time, at most: what they share is counted once. */
+  /** Maximum memory of both processes together, in MB. Shared memory is counted once. */
   readonly together: number
 }
 
@@ -100,7 +100,7 @@ async function importAll(program: RunningProgram, files: string): Promise<Import
   return { ...taken, seconds: (performance.now() - begun) / 1_000, reported, together }
 }
 
-/** Seconds until no message is marked any more. */
+/** Waits until no message is marked as pending. Returns the seconds. */
 async function untilIndexed(path: string): Promise<number> {
   const begun = performance.now()
   while (countIn(path, 'SELECT count(*) AS n FROM historyMarks') > 0) await sleep(200)
@@ -116,7 +116,7 @@ function countIn(path: string, sql: string): number {
   }
 }
 
-/** The names and processor seconds of the threads that took most. */
+/** Lists the threads with the most processor time: their names and seconds. */
 function busiestThreads(pid: number): string[] {
   const folder = `/proc/${pid}/task`
   const threads = readdirSync(folder).map((thread) => {
@@ -128,11 +128,11 @@ function busiestThreads(pid: number): string[] {
   return busiest.map(({ name, seconds }) => `${name} ${seconds.toFixed(1)}`)
 }
 
-/** Seconds of processor time, and MB of memory at most, of a process that may have ended. */
+/** Reads the processor time in seconds and the maximum memory in MB of a process. It may have ended. */
 function takenBy({ pid }: Process, before: Taken = { processor: 0, memory: 0 }): Taken {
   const fields = ofProcess(pid, 'stat').replace(/^.*\)/su, '').trim().split(' ')
   const kilobytes = Number(/VmHWM:\s+(\d+)/u.exec(ofProcess(pid, 'status'))?.[1] ?? 0)
-  // In hundredths of a second.
+  // The fields count hundredths of a second.
   const processor = (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) / 100
   return {
     processor: Math.max(before.processor, processor),
@@ -140,7 +140,7 @@ function takenBy({ pid }: Process, before: Taken = { processor: 0, memory: 0 }):
   }
 }
 
-/** MB of memory of a process now; of what it shares with others, its share. */
+/** Reads the current memory of a process in MB, with its share of memory that several processes use. */
 function shareOf({ pid }: Process): number {
   const kilobytes = Number(/^Pss:\s+(\d+)/mu.exec(ofProcess(pid, 'smaps_rollup'))?.[1] ?? 0)
   return (kilobytes * KILOBYTE) / MEGABYTE

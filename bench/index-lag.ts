@@ -11,27 +11,27 @@ import { startAwsEngines } from '../test/e2e/backend/aws-engines.ts'
 import { printTable, quantile } from './report.ts'
 
 /**
- * How long after a message is durable in DynamoDB a search on OpenSearch sees it: 20 messages a second, written through the
- * ports, the stream polled in this process. The node makes new documents visible once a second (a serverless collection about
- * every ten), so that alone is half a second at p50.
+ * Measures the time from a message's durability in DynamoDB until a search on OpenSearch finds it. Writes 20 messages per second
+ * through the ports, and polls the stream in this process. The node makes new documents visible once per second (a serverless
+ * collection about every ten seconds). This alone is half a second at p50.
  */
 const { values } = parseArgs({ options: { seconds: { type: 'string', default: '60' } } })
 const SECONDS = Number(values.seconds)
-/** A run writes its input and its completion. */
+/** Number of runs started per second. Each run writes an input and a completion. */
 const RUNS_PER_SECOND = 10
 const MESSAGES_PER_RUN = 2
 const POLL_INTERVAL_MS = 50
 const MAX_WAIT_MS = 60_000
 const SESSIONS = 20
 const TENANT = 'default'
-/** Characters of a message id, which the event of each of its documents begins with. */
+/** Length of a message id. The event of each of its documents begins with it. */
 const ID = 26
 
 const engines = await startAwsEngines('index-lag')
 if (engines === undefined) process.exit()
 const place = await awsBackend(engines.endpoints).open()
 const ports = await openPorts(readSettings({ ...place.env, LOG_LEVEL: 'warn' }))
-/** Message → when it was durable, and when it was first found; milliseconds. */
+/** Times in milliseconds by message: when it was durable, and when it was first found. */
 const durable = new Map<string, number>()
 const found = new Map<string, number>()
 try {
@@ -69,7 +69,7 @@ async function prepare({ sessions, index }: OpenPorts): Promise<void> {
   await index.search({ scope: { tenant: TENANT }, text: 'anything', filters: {}, limit: 1 })
 }
 
-/** Starts a run ten times a second, in one session after the other; a session that is not done yet is left out. */
+/** Starts ten runs per second, in one session after another. Skips sessions whose run has not ended. */
 async function write(to: OpenPorts): Promise<void> {
   const busy = new Map<string, Promise<void>>()
   const end = Date.now() + SECONDS * 1_000
@@ -117,7 +117,7 @@ async function oneRun({ inbox, log, clock }: OpenPorts, session: string, number:
   durable.set(id, performance.now())
 }
 
-/** Asks again and again for the latest documents, and notes those that are new. */
+/** Polls the latest documents, and records the time of new ones. */
 async function poll(endpoint: string, signal: AbortSignal): Promise<void> {
   const url = `${endpoint}/${place.env['TOOLTRAIL_INDEX']}/_search`
   const size = 20 * RUNS_PER_SECOND * MESSAGES_PER_RUN

@@ -36,7 +36,7 @@ async function measure(messages: number): Promise<(string | number)[]> {
   const { messages: newest } = await ports.reader.messages(key, { order: 'descending', limit: 1 })
   const search = createHistorySearch(ports)
   const find = () => search.search({ text: 'crate 42', scope: { tenant: key.tenant }, filters: {}, limit: 10 })
-  // The first waits for what has just been stored to be indexed.
+  // The first search waits until the new messages are indexed.
   await find()
   const times = [
     await timed(turn),

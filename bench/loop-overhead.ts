@@ -4,14 +4,14 @@ import { join } from 'node:path'
 import { printTable, quantile } from './report.ts'
 
 /**
- * Cost that the loop adds to a round: a model that completes at once, and two parallel calls with 2 KB results, which
- * end together and share a commit.
+ * Measures the cost that the loop adds to a round. The model completes at once. Two parallel calls with 2 KB results end together
+ * and share a commit.
  * The reference inserts the same bytes into bare SQLite in as many transactions: the round with its calls, then both
- * results. Each contender has a warm process of its own. Contenders alternate, so that other work on the machine
+ * results. Each contender has a separate, warm process. Contenders alternate, so that other work on the machine
  * affects all of them.
  *
- * Each contender is measured with the durability of the program (WAL, synchronous FULL) and with nothing synced, all
- * else equal. An fsync costs twice as much after a pause as right after another one. Subtracting the fsyncs of a loop
+ * Each contender is measured with the durability of the program (WAL, synchronous FULL) and without any sync, otherwise
+ * unchanged. An fsync costs twice as much after a pause as right after another one. Subtracting the fsyncs of a loop
  * without pauses would therefore not give the remaining cost.
  *
  * The history index has two costs: marks in the commits of the log, and later documents with their words in the
@@ -20,14 +20,14 @@ import { printTable, quantile } from './report.ts'
  */
 const WARM_UP = 75
 const RUNS = 40
-/** Runs after these, for what their documents cost later. */
+/** Number of additional runs, to measure the later cost of their documents. */
 const MERGES = 5
 /** Rounds of a run before its final completion. */
 const ROUNDS = 15
 
 interface Contender {
   readonly name: string
-  /** Times of one more run, in milliseconds. */
+  /** Executes one more run. Returns its times in milliseconds. */
   order(what: 'run' | 'later'): Promise<number[]>
   close(): Promise<void>
 }
@@ -51,7 +51,7 @@ for (const contender of contenders) await contender.close()
 
 const median = (rounds: readonly number[]): number => quantile(rounds, 0.5)
 const p50 = (contender: Contender): number => median((times.get(contender) ?? []).flat())
-/** The median of the run that other work on the machine disturbed least. */
+/** Returns the lowest median of all runs: the run with the least disturbance by other work. */
 const quietest = (contender: Contender): number => Math.min(...(times.get(contender) ?? []).map(median))
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length
 printTable(

@@ -12,9 +12,9 @@ import { encodeTotals } from '../functions/adapters/sqlite/log/sessions/session-
 import { printTable, quantile, timed } from './report.ts'
 
 /**
- * Time of list pages, sweeps and new sessions on SQLite beside 10,000, 100,000 and a million sessions, half of them of
- * one tenant. None of these times may depend on the number of sessions. Rows are written in the store's form. Their
- * messages are counted, not stored.
+ * Measures list pages, sweeps and new sessions on SQLite with 10,000, 100,000 and a million other sessions. Half of them belong
+ * to one tenant. None of these times may depend on the number of sessions. The rows are written directly, in the form of the
+ * store. Their messages are counted but not stored.
  */
 const SIZES = [10_000, 100_000, 1_000_000]
 const OF_AN_OWNER = 100

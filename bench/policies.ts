@@ -7,7 +7,8 @@ import { fillerText } from './made/filler-text.ts'
 import { printTable } from './report.ts'
 
 /**
- * Write requests of a turn on DynamoDB with every policy on: an input, two parallel calls, and a final completion that
+ * Measures the write requests of a turn on DynamoDB with every policy enabled: an input, two parallel calls, and a final
+ * completion that
  * cites a source. Each call returns 2 KB, an image and two sources. Aim: at most 6, except for the turn that
  * consolidates.
  */
@@ -37,7 +38,7 @@ const { meter, ports, key } = harness
 
 /** Decisions so far: the images, the truncation and the summary of the request. */
 let known: readonly unknown[] = []
-/** By what the turns decided: how many there were, and their write requests. */
+/** Write requests of each turn, by the kinds of decisions that it made. */
 const found = new Map<string, number[]>()
 for (number = 1; number <= TURNS; number++) {
   const first = meter.requests.length

@@ -18,13 +18,13 @@ export function printTable(
 
 const shown = (value: number): string => (Number.isInteger(value) ? String(value) : value.toFixed(value < 10 ? 3 : 1))
 
-/** The value below which `share` (0 to 1) of the values lie. */
+/** Returns the value below which a `share` (0 to 1) of the values is. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((left, right) => left - right)
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
 }
 
-/** Milliseconds that `work` takes. */
+/** Measures the milliseconds of `work`. */
 export async function timed(work: () => unknown): Promise<number> {
   const begun = performance.now()
   await work()

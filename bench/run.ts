@@ -2,7 +2,9 @@ import { spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Runs every bench of this folder but those that want words of their own, or those named on the command line, one after the other. */
+/**
+ * Runs the benches named on the command line, one after the other. Default: all of this folder, except those that need options.
+ */
 const NOT_A_BENCH = new Set(['run.ts', 'report.ts'])
 const BY_NAME_ALONE = new Set(['soak.ts', 'import.ts'])
 const wanted = process.argv.slice(2)

@@ -10,10 +10,10 @@ import { makeHistory, type MadeHistory } from './made/history-events.ts'
 import { printTable, quantile } from './report.ts'
 
 /**
- * Time of a search bound to one owner or one session, beside 10,000 and 100,000 newer entries of others in the same
- * tenant. It may hardly depend on their number.
- * With the argument 1000000: also beside a million entries, which takes minutes to index. Milliseconds of processor
- * time.
+ * Measures a search of one owner or one session, with 10,000 and 100,000 newer entries of other owners in the same tenant. Its
+ * time may hardly depend on their number.
+ * With the argument 1000000, also measures with a million entries, which take minutes to index. Times are milliseconds of
+ * processor time.
  */
 const SIZES = [10_000, 100_000, 1_000_000].filter((size) => size <= Number(process.argv[2] ?? 100_000))
 const TENANT = 'bench'
@@ -21,7 +21,7 @@ const OWNER = 'one'
 /** The owner has every fifth session among the first `OLDEST` entries. */
 const OLDEST = 10_000
 const BATCH = 500
-/** As the thread that indexes has it, which does not wait for the disk either. */
+/** The settings of the indexing thread, which does not wait for the disk either. */
 const CACHE_KB = 16_384
 
 const scopes: readonly (readonly [name: string, scope: HistoryScope])[] = [
@@ -75,7 +75,7 @@ async function measure(database: Database, size: number): Promise<(string | numb
   return rows
 }
 
-/** Queries for the first entries. */
+/** Returns queries for the oldest entries. */
 function queriesOfOldest(): ReturnType<MadeHistory['queries']> {
   const oldest = makeHistory(OLDEST)
   Array.from(oldest.batches(OLDEST))

@@ -17,17 +17,17 @@ import { makeHistory, type MadeHistory } from './made/history-events.ts'
 import { printTable, quantile, timed } from './report.ts'
 
 /**
- * History search over 100,000 made-up entries: how long the index takes to build, how large it is, and how long a search
- * takes. Compared with a `LIKE` scan for the words of each query over the same rows.
+ * Measures history search over 100,000 invented entries: the time to build the index, its size, and the time of a search. The
+ * reference is a `LIKE` scan of the rows for the words of each query.
  */
 const DOCUMENTS = 100_000
 const BATCH = 500
-/** As the thread that indexes has them (`history-worker.ts`), which does not wait for the disk either. */
+/** The settings of the indexing thread (`history-worker.ts`), which does not wait for the disk either. */
 const CACHE_KB = 16_384
 const CHECKPOINT_PAGES = 4_000
-/** As in `history-merge.ts`. */
+/** Same value as in `history-merge.ts`. */
 const AT_ONCE = 32
-/** Batches whose words are stored at once, as in `merge.ts`. */
+/** Number of batches whose words are stored at once, as in `merge.ts`. */
 const SETTLED_AT_ONCE = 4
 
 const folder = mkdtempSync(join(tmpdir(), 'tooltrail-search-'))
@@ -61,7 +61,7 @@ try {
   rmSync(folder, { recursive: true })
 }
 
-/** Seconds that something takes, and those of them on a processor, of all threads. */
+/** Duration of some work in seconds: elapsed, and processor time of all threads. */
 interface Taken {
   wall: number
   processor: number
@@ -75,7 +75,7 @@ function add(taken: Taken, work: () => void): void {
   taken.processor += (user + system) / 1_000_000
 }
 
-/** The reference: the same texts in a full-text table that knows words alone, in transactions as large. */
+/** Opens the reference: the same texts in a plain full-text table, in equally large transactions. */
 function openPlain(path: string): Database {
   const database = openDatabase(path)
   database.exec('CREATE TABLE plain (id INTEGER PRIMARY KEY, text TEXT NOT NULL)')
@@ -83,7 +83,7 @@ function openPlain(path: string): Database {
   return database
 }
 
-/** Builds both in turns, so that whatever else the machine does slows down both alike. */
+/** Builds both alternately, so that other work on the machine affects both equally. */
 function buildBoth(plain: Database, database: Database, made: MadeHistory) {
   const [reference, build]: [Taken, Taken] = [
     { wall: 0, processor: 0 },
@@ -113,7 +113,7 @@ function putPlain(database: Database, documents: readonly HistoryDocument[], fir
   })
 }
 
-/** Inside a transaction: puts documents into the tables, as the program does when it indexes what was written. */
+/** Puts documents into the tables, like the indexer of the program. Call it in a transaction. */
 function put(tables: HistoryTables, documents: readonly HistoryDocument[]): void {
   const messages = Map.groupBy(documents, ({ messageId }) => messageId)
   tables.put((batch) => {
@@ -124,7 +124,7 @@ function put(tables: HistoryTables, documents: readonly HistoryDocument[]): void
   })
 }
 
-/** Milliseconds for one more event, when `AT_ONCE` are indexed at once. */
+/** Measures the milliseconds for one more event, if `AT_ONCE` events are indexed at once. */
 function timeWrites(database: Database): number[] {
   const more = [...makeHistory(1_280).batches(AT_ONCE)]
     .flat()

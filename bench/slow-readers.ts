@@ -20,13 +20,13 @@ import { printTable } from './report.ts'
  */
 const root = join(import.meta.dirname, '..')
 const INPUT = 'An input of four megabytes. '.repeat(140_000)
-/** Until what the clients asked for has been made and is on its way, on a busy machine, too. */
+/** Milliseconds until all responses have been built and are being sent, also on a busy machine. */
 const SETTLE_MS = 20_000
 const PROBES = 20
-/** That read everything before those that read nothing come. */
+/** Number of clients that read everything, before the clients that read nothing. */
 const READERS = 24
 
-/** Loaded before the program: collects the garbage when it is asked, and says what is held then. */
+/** Code that is loaded before the program. On request, it collects garbage and reports the bytes in use. */
 const HELD = `process.on('message', () => {
   gc()
   // What the first one found is given back a little later.
@@ -40,7 +40,7 @@ const HELD = `process.on('message', () => {
 interface Program {
   readonly url: string
   readonly pid: number
-  /** Bytes that are not garbage. */
+  /** Bytes in use, without garbage. */
   held(): Promise<number>
   stop(): Promise<void>
 }
@@ -82,7 +82,7 @@ async function post(url: string, body: object): Promise<{ id: string }> {
   return (await response.json()) as { id: string }
 }
 
-/** A client that asks and reads nothing. */
+/** Opens a client that sends a request and reads nothing. */
 function ask(url: string, path: string): Promise<Socket> {
   const { hostname, port } = new URL(url)
   return new Promise((resolve, reject) => {
@@ -95,7 +95,7 @@ function ask(url: string, path: string): Promise<Socket> {
   })
 }
 
-/** Bytes that the program holds in memory. */
+/** Returns the program's resident memory, in bytes. */
 const memory = (pid: number): number =>
   Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024
 
@@ -113,7 +113,7 @@ async function slowestHealth(url: string): Promise<number> {
 interface Case {
   readonly name: string
   readonly clients: number
-  /** Makes what there is to read; the path that the clients ask for. */
+  /** Prepares the data. Returns the path that clients request. */
   prepare(url: string): Promise<string>
 }
 
@@ -223,7 +223,7 @@ async function within<Seen>(
   try {
     const path = (await prepare(program.url)).replace(/^(?!\/)/, '/')
     const paths = Array.from({ length: clients }, (_, client) => path.replace('{client}', String(client)))
-    // Memory that stays after clients that read everything is shared by all later clients.
+    // First, some clients read everything. The memory that remains after them is shared by all later clients.
     await Promise.all(paths.slice(0, READERS).map(async (one) => (await fetch(`${program.url}${one}`)).arrayBuffer()))
     await sleep(1_000)
     return await inspect(program, async (from, to) => {
@@ -236,7 +236,7 @@ async function within<Seen>(
 }
 
 async function measure(one: Case): Promise<Measured> {
-  // No garbage is collected on request here: memory that the program gives back would only be taken again.
+  // Does not force garbage collection, because the program would only allocate the released memory again.
   const half = Math.floor(one.clients / 2)
   const { before, between, most, health } = await within(one, async ({ pid, url }, come) => {
     const memoryBefore = memory(pid)

@@ -18,8 +18,8 @@ import { startOpenAiServer } from '../test/model-server/openai-server.ts'
 import { printTable, quantile } from './report.ts'
 
 /**
- * `npx node bench/soak.ts --minutes 30`: a steady load over HTTP on the engines, while the programs that serve it are killed
- * at random. Each program is API, worker, sweeper and indexer in one; the engines stay up. Leases are real: sessions of a killed
+ * `npx node bench/soak.ts --minutes 30`: runs a steady load over HTTP on the engines, while the serving programs are killed at
+ * random. Each program is API, worker, sweeper and indexer in one; the engines stay up. Leases are real: sessions of a killed
  * program wait for up to 60 s.
  */
 const { values } = parseArgs({
@@ -34,7 +34,7 @@ const SEED = Number(values.seed)
 const PER_SECOND = Number(values.rate)
 const PROGRAMS = 3
 const GAP_MS = [5_000, 40_000] as const
-/** How long a completion takes at most. */
+/** Maximum duration of a completion. */
 const MAX_COMPLETION_MS = 400
 const SETTLE_MS = 600_000
 const STEADY_MS = 6_000
@@ -58,7 +58,7 @@ try {
   await engines.stop()
 }
 
-/** Returns whether every promise was kept. */
+/** Runs the load. Returns whether every promise was kept. */
 async function soak(): Promise<boolean> {
   const fleet = await startFleet({
     size: PROGRAMS,
@@ -101,7 +101,7 @@ async function soak(): Promise<boolean> {
   }
 }
 
-/** A program that was not up in time, on a machine that is busy, is started once more. */
+/** Starts a program. Retries if it does not start in time on a busy machine. */
 async function startWithRetries({ start }: CrashBench): ReturnType<CrashBench['start']> {
   try {
     return await start()
@@ -111,7 +111,7 @@ async function startWithRetries({ start }: CrashBench): ReturnType<CrashBench['s
   }
 }
 
-/** Milliseconds until every accepted input has ended, or until the time limit. */
+/** Waits until the run of every accepted input has ended, or until the time limit. Returns the milliseconds. */
 async function untilEnded(client: Client, accepted: readonly Accepted[]): Promise<number> {
   const begun = Date.now()
   for (const session of new Set(accepted.map((one) => one.session)))
@@ -123,7 +123,7 @@ async function untilEnded(client: Client, accepted: readonly Accepted[]): Promis
   return Date.now() - begun
 }
 
-/** The index once it no longer changes. */
+/** Returns the contents of the index when it no longer changes. */
 async function untilSteady(): Promise<Map<string, object>> {
   const alias = env['TOOLTRAIL_INDEX'] ?? ''
   let last = await indexContents(opensearch, alias)

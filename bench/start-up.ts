@@ -4,7 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { printTable, quantile, timed } from './report.ts'
 
-/** From `node` to the first line "listens on", and what importing the API costs; the reference is a bare `node -e 0`. */
+/**
+ * Measures the time from `node` to the first line "listens on", and the time to import the API. The reference is a bare `node -e
+ * 0`.
+ */
 const RUNS = 7
 const root = join(import.meta.dirname, '..')
 

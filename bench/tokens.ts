@@ -12,14 +12,16 @@ import type { CorpusSession } from '../test/search-corpus.ts'
 import { printTable, quantile } from './report.ts'
 
 /**
- * Error of the estimate of a request's tokens against real tokenizers. The recorded conversations are read turn by
- * turn, before any usage is known and after earlier completions reported theirs. A provider that counts twice as much
- * represents one whose tokenizer is not published.
+ * Measures the error of the token estimate of requests against real tokenizers. Estimates each turn of the recorded
+ * conversations, without any reported usage and with the usage of earlier completions. A provider that counts twice as much
+ * represents a provider whose tokenizer is not published.
  */
-/** Tokens of a message beside its text. */
+/** Tokens of a message in addition to its text. */
 const MESSAGE = 4
 
-/** The texts of a conversation, input and completion by turns: the kinds of text matter here, not who said them. */
+/**
+ * Returns the texts of a conversation, used alternately as input and completion. Only the kind of text matters, not its author.
+ */
 const textsOf = ({ messages }: CorpusSession): string[] =>
   messages.flatMap((message) => {
     const calls = message.role === 'assistant' ? message.toolCalls.map((call) => call.arguments) : []

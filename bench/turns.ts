@@ -5,9 +5,9 @@ import { fillerText } from './made/filler-text.ts'
 import { printTable, timed } from './report.ts'
 
 /**
- * Measures turns a second and their disk space. 200 turns of about 5 KB (input 200 B, two parallel calls with 2 KB
- * results, final completion 500 B) go through the loop, history index included. Log tables and index are counted apart,
- * by `dbstat`.
+ * Measures turns per second and their disk space. 200 turns of about 5 KB (input 200 B, two parallel calls with 2 KB
+ * results, final completion 500 B) go through the loop, history index included. Log tables and index are counted separately, with
+ * `dbstat`.
  */
 const TURNS = 200
 const INDEX = /history/i
@@ -26,7 +26,7 @@ const work = makeTool('work', async (input) => ({ text: fillerText(2_048, (input
 const harness = await openHarness({ script, tools: [work] })
 const milliseconds = await timed(async () => {
   for (let turn = 0; turn < TURNS; turn++) await harness.settled(await harness.submit(fillerText(200, turn * 7)))
-  // Indexes what is left.
+  // Indexes the pending documents.
   await harness.ports.index.search({ scope: { tenant: 'default' }, text: 'anything', filters: {}, limit: 1 })
 })
 const database = new DatabaseSync(`${harness.folder}/tooltrail.db`)

@@ -1,8 +1,8 @@
-// Callers that wait for turns of the demo model, or stream them (--sse), all at once, for --seconds. Starts the program itself, in
-// the folder that TOOLTRAIL names (or --root), with a data folder of its own. Prints turns a second, p50 and p99 of a turn in
-// milliseconds, the program's processor time and bytes written a turn. WARM=1: each caller has its connection before the clock runs
-// (Node accepts one connection a turn of its event loop, which is most of p99 without it). HIST=1: first turns and later ones apart.
-// --prof FOLDER: a CPU profile of the program.
+// Starts concurrent callers that wait for turns of a scripted model, or stream them (--sse), for --seconds. Starts the program in
+// the folder of TOOLTRAIL (or --root), with a new data folder. Prints turns per second, p50 and p99 of a turn in milliseconds,
+// and the program's processor time and written bytes per turn. WARM=1: each caller connects before the measurement. Without it,
+// connecting is most of p99, because Node accepts one connection per tick of its event loop. HIST=1: prints first and later turns
+// separately. --prof FOLDER: writes a CPU profile of the program.
 import { spawn } from 'node:child_process'
 import fs from 'node:fs'
 import http from 'node:http'

@@ -17,14 +17,14 @@ import { startEngine } from '../../test/engines/engines.ts'
 import { printTable } from '../report.ts'
 
 /**
- * Read units of a page of 50 sessions on DynamoDB Local, of a tenant with 1,000, 10,000 and 100,000 sessions. Covers
- * each order with each indexed filter, alone and between two times. None may depend on the number of sessions.
+ * Read units of a page of 50 sessions on DynamoDB Local, of a tenant with 1,000, 10,000 and 100,000 sessions. Covers each order
+ * with each indexed filter, with and without a range of times. No figure may depend on the number of sessions.
  * Rows are written directly, in the form that the store has after a run ended. Every third session was changed after
  * its last message.
  */
 const SIZES = [1_000, 10_000, 100_000]
 const PAGE = 50
-/** Sessions that share an owner, an agent, a status, a folder and a source, which filters look for. */
+/** Number of sessions that filters find. They share an owner, an agent, a status, a folder and a source. */
 const RARE = 100
 /** The engine's limit for one write of several rows. */
 const BATCH = 25

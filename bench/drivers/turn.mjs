@@ -1,4 +1,4 @@
-// node turn.mjs variant... ; each: name=k:v,k:v  kinds: tt, floor
+// Usage: node turn.mjs VARIANT… Each variant is name=key:value,key:value. Kinds: tt, floor.
 import { spawn } from 'node:child_process'
 import fs from 'node:fs'
 import http from 'node:http'
@@ -47,7 +47,7 @@ await new Promise((r) => setTimeout(r, 300))
 for (let b = 0; b < BLOCKS; b++) for (const v of variants) {
   const [c0, i0] = [v.cpu(), v.io()], walls = []
   for (let i = 0; i < PER; i++) walls.push(await v.turn())
-  await new Promise((r) => setTimeout(r, 400)) // late indexing counts
+  await new Promise((r) => setTimeout(r, 400)) // includes late indexing
   const [c1, i1] = [v.cpu(), v.io()]
   const d = Object.entries(c1).map(([k, x]) => [k, (x - (c0[k] ?? 0)) / PER]).filter(([, x]) => x > 0.02)
   v.r.push({ walls, total: d.reduce((s, [, x]) => s + x, 0), main: d.filter(([k]) => k.endsWith(' main')).reduce((s, [, x]) => s + x, 0), d, kb: (i1.w - i0.w) / 1024 / PER, sysw: (i1.sysw - i0.sysw) / PER })

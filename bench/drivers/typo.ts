@@ -7,7 +7,7 @@ import sqlite from 'node:sqlite'
 import { writeFileSync } from 'node:fs'
 const [path = '', n = '', prof] = process.argv.slice(2)
 const database = openDatabase(path); database.exec('PRAGMA cache_size = -16384')
-const made = makeHistory(Number(n)); for (const _ of made.batches(500)) { /* fills the queries */ }
+const made = makeHistory(Number(n)); for (const _ of made.batches(500)) { /* creates the queries */ }
 const queries = made.queries()
 const { search } = createSqliteHistoryIndex({ database, history: { merge: async () => undefined } as never, clock: createSystemClock() })
 const stats = new Map<string, [number, number, number]>(); let on = false
@@ -17,7 +17,7 @@ const S = Object.getPrototypeOf(prepare.call(database, 'select 1'))
 for (const m of ['get', 'all', 'iterate']) { const f = S[m]; S[m] = function (...a: unknown[]) { const b = performance.now(); try { return f.apply(this, a) } finally { if (on) { const ms = performance.now() - b; const k = m + ' ' + text.get(this); const c = stats.get(k) ?? [0, 0, 0]; c[0]++; c[1] += ms; c[2] = Math.max(c[2], ms); stats.set(k, c); cur.push([k, ms, String(a.slice(0, 2).join(' ')).slice(0, 120)]) } } } }
 let cur: [string, number, string][] = []
 const kinds = new Map<string, number[]>()
-for (const { kind, text: q } of queries.slice(0, 60)) await search({ scope: { tenant: 'bench' }, text: q, filters: {}, limit: 10 }) // warm
+for (const { kind, text: q } of queries.slice(0, 60)) await search({ scope: { tenant: 'bench' }, text: q, filters: {}, limit: 10 }) // warm-up
 const session = new Session(); session.connect(); if (prof) { session.post('Profiler.enable'); session.post('Profiler.setSamplingInterval', { interval: 500 }); session.post('Profiler.start') }
 on = true
 const slow: any[] = []

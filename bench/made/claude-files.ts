@@ -11,12 +11,12 @@ export interface MadeFiles {
   readonly files: number
 }
 
-/** When the files were last written to: an import leaves the ends of newer ones to a later run. */
+/** Time of the last write to the files. An import does not read the ends of newer files. */
 const WRITTEN = new Date('2026-01-02')
 
 /**
- * Writes `bytes` of Claude Code's session files, the same in every run. Repeats the recorded conversations, each time
- * with other digits, so that numbers, hashes and ids are new as in real logs.
+ * Writes `bytes` of Claude Code's session files, the same in every run. Repeats the recorded conversations with different digits
+ * each time, so that numbers, hashes and ids are as diverse as in real logs.
  */
 export function makeClaudeFiles(folder: string, bytes: number): MadeFiles {
   const corpus = readCorpus()
@@ -52,7 +52,7 @@ interface Line {
 }
 
 const DIGITS = /[0-9]/gu
-/** Ids of calls change alike in calls and results. */
+/** Replaces the digits of a line. An id of a call changes in the same way in its call and its result. */
 const withDigits = (line: Line, digits: readonly number[]): Line => ({
   ...line,
   message: JSON.parse(

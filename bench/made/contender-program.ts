@@ -2,7 +2,7 @@ import type { Contender } from './contender.ts'
 import { openLoop } from './loop-rounds.ts'
 import { openRaw } from './raw-rounds.ts'
 
-/** One contender of `bench/loop-overhead.ts` in a process of its own, which replies to each order with its times. */
+/** Runs one contender of `bench/loop-overhead.ts` in a separate process, which replies to each order with its times. */
 const content = {
   said: 'Looking.',
   argumentsText: JSON.stringify({ query: 'q'.repeat(40) }),

@@ -7,11 +7,11 @@ export interface Content {
   readonly rounds: number
 }
 
-/** Something whose rounds are timed. */
+/** An implementation whose rounds are timed. */
 export interface Contender {
-  /** Milliseconds of each round of one run. */
+  /** Executes one run. Returns the milliseconds of each round. */
   run(): number[] | Promise<number[]>
-  /** Milliseconds a round of the work that a run puts off until later; undefined if there is none. */
+  /** Executes the work that runs have deferred. Returns its milliseconds per round, or undefined if there is none. */
   later(): Promise<number | undefined>
   close(): void | Promise<void>
 }

@@ -10,14 +10,17 @@ const WRITES = new Set(['TransactWriteItems', 'UpdateItem', 'PutItem', 'DeleteIt
 
 export const isWrite = ({ name }: MeteredRequest): boolean => WRITES.has(name)
 
-/** The real loop on DynamoDB Local, each of whose requests is metered. Ends the process, and says why, where it cannot be started. */
+/**
+ * Opens the real loop on DynamoDB Local, with a meter of all requests. If DynamoDB Local cannot be started, prints the reason and
+ * ends the process.
+ */
 export async function openDynamoHarness(options: Parameters<typeof openHarness>[0]) {
   const engine = await startEngine('dynamodb').catch((error: unknown) => {
     console.log(`left out: DynamoDB Local cannot be started: ${String(error)}`)
     process.exit(0)
   })
   const meter = createDynamoMeter(engine.endpoint)
-  // Without a stream: its records would slow down the engine.
+  // The table has no stream, because its records would slow down the engine.
   const table = await createTestTable(meter.client)
   const harness = await openHarness({
     ...options,

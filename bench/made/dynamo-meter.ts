@@ -7,19 +7,19 @@ type Item = Record<string, AttributeValue>
 /** One request to the table. */
 export interface MeteredRequest {
   readonly name: string
-  /** Milliseconds since the meter was made. */
+  /** Milliseconds since the creation of the meter. */
   readonly begun: number
   ended: number
-  /** Bytes of the bodies; headers and signatures come on top, about the same for each request. */
+  /** Bytes of the bodies, without headers and signatures, which are about equal for all requests. */
   up: number
   down: number
-  /** On-demand units of the table and its indexes together. */
+  /** On-demand units of the table and its indexes. */
   writeUnits: number
   readUnits: number
 }
 
 /**
- * Attributes that the sparse indexes hold of an item beside the table's own keys. An item without the first two is not
+ * Attributes of an item that the sparse indexes contain in addition to the table's keys. An item without the first two is not
  * in the index.
  */
 const INDEXES = TABLE.GlobalSecondaryIndexes.map(({ KeySchema, Projection }) => [
@@ -31,8 +31,9 @@ const KEYS = ['pk', 'sk']
 /**
  * Creates a client that measures what DynamoDB bills. Engines report the capacity of transactions too low, so write
  * units are computed from the items.
- * Each item counts per KB, by the larger of its sizes before and after; twice in a transaction. Each index entry that
- * is put, removed or changed counts in addition: once, or twice if its key changes. Reads are counted as the engine
+ * Each item costs units per KB of its larger size, before or after the write. In a transaction, it costs twice as much. Each
+ * index entry that is put, removed or changed also costs units: once, or twice if its key changes. Reads are counted as the
+ * engine
  * reports them.
  */
 export function createDynamoMeter(endpoint: string) {
@@ -93,7 +94,7 @@ export function createDynamoMeter(endpoint: string) {
     client,
     requests,
     now,
-    /** Bytes that the items written so far take, and their entries in the indexes; each comes with 100 bytes more. */
+    /** Returns the stored bytes of all items and their index entries, plus 100 bytes for each. */
     storedBytes(): number {
       const entries = [...known.values()].flatMap((item) => [item, ...INDEXES.map((fields) => entryOf(fields, item))])
       return entries.reduce((sum, item) => (item === undefined ? sum : sum + sizeOf(item) + 100), 0)
@@ -144,7 +145,10 @@ const pick = (item: Item, names: readonly string[]): Item =>
 /** Write units of `bytes`; 0 if there is no item. */
 const kilobytes = (bytes: number): number => Math.ceil(bytes / 1024)
 
-/** DynamoDB's rule: names and values in UTF-8; a number by its digits; a list or map with 3 bytes, and 1 for each element. */
+/**
+ * Computes an item's size by DynamoDB's rule. Names and values count in UTF-8, a number by its digits. A list or map has 3 bytes
+ * more, and 1 for each element.
+ */
 function sizeOf(item: Item | undefined): number {
   if (item === undefined) return 0
   return Object.entries(item).reduce((sum, [name, value]) => sum + Buffer.byteLength(name) + valueSize(value), 0)

@@ -7,7 +7,7 @@ region deploy rollback alarm metric trace parser schema migration worker queue r
     /\s+/,
   )
 
-/** Plain words, with a number or an id now and then, as tools return them; `seed` chooses which. */
+/** Generates plain words with occasional numbers and ids, like the results of tools. Equal seeds give equal texts. */
 export const fillerText = (length: number, seed: number): string => {
   let text = ''
   let state = seed * 7_919 + 1

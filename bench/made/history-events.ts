@@ -2,11 +2,13 @@ import type { HistoryDocument } from '../../functions/domain/history.ts'
 import { nextId } from '../../functions/domain/ids.ts'
 import { randomNumbers } from '../../test/e2e/crashes/parts/random-numbers.ts'
 
-/** Made-up history, the same in every run: conversations about files, orders, deployments and data, as agents have them. */
+/** Invented history, equal in every run: conversations of agents about files, orders, deployments and data. */
 export interface MadeHistory {
-  /** Batches of about `size` documents, created on demand. None is kept, so that memory holds only what is measured. */
+  /**
+   * Batches of about `size` documents, created on demand. No batch is stored, so that memory contains only the measured objects.
+   */
   batches(size: number): Generator<HistoryDocument[]>
-  /** Queries for what was made until now. */
+  /** Returns queries for the documents created so far. */
   queries(): { readonly kind: string; readonly text: string }[]
 }
 
@@ -49,10 +51,13 @@ const START = Date.UTC(2026, 0, 1)
 
 type Random = () => number
 
-/** Documents of which one is kept, to be looked for. */
+/** One of this number of documents is remembered for queries. */
 const KEPT = 40
 
-/** `count` documents: a tenth is said by people, an eighth by the assistant, the rest are calls and their results. */
+/**
+ * Creates `count` documents. A tenth are messages of people, an eighth of the assistant, and the rest are calls and their
+ * results.
+ */
 export function makeHistory(count: number): MadeHistory {
   const random = randomNumbers(20_260_101)
   const kept: string[] = []
@@ -145,7 +150,7 @@ function makeQueries(
   return Object.entries(makers).flatMap(([kind, make]) => Array.from({ length: 30 }, () => ({ kind, text: make() })))
 }
 
-/** Words in about the proportions of real text: few are very common, and new ones never end. */
+/** Generates words in about the proportions of real text: a few are very common, and new words appear for ever. */
 function sentence(random: Random, length: number): string {
   const count = 4 + Math.floor(random() * length)
   return Array.from({ length: count }, () => word(random)).join(' ')

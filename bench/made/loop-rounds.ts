@@ -15,12 +15,12 @@ import type { Harness, Turn } from '../../test/agent/harness.ts'
 import { timed } from '../report.ts'
 import type { Contender, Content } from './contender.ts'
 
-/** Runs for which the model's script is long enough. */
+/** Maximum number of runs, because the model's script is finite. */
 const MAX_RUNS = 1_000
 
 /**
- * The real loop on SQLite; its model completes at once, and its tools end together. `indexed`: with the history index; `synced`:
- * each commit reaches the disk, as it does in the program.
+ * Opens the real loop on SQLite. Its model completes at once, and its tools end together. `indexed`: with the history index.
+ * `synced`: each commit is synced to the disk, like in the program.
  */
 export async function openLoop(
   content: Content,
@@ -41,14 +41,14 @@ export async function openLoop(
     change: (ports) => ({ ...ports, ...portsOn({ database, clock: ports.clock, history }) }),
   })
   let starts: number[] = []
-  // The harness would keep every event of every run.
+  // Replaces the harness's list of events, which would grow with every run.
   harness.events.push = (...events) => {
     for (const event of events) if (event.type === 'round.started') starts.push(performance.now())
     return 0
   }
   let runs = 0
 
-  /** Milliseconds between the beginnings of successive rounds of a run in a session of its own. */
+  /** Executes a run in a new session. Returns the milliseconds between the starts of successive rounds. */
   async function run(): Promise<number[]> {
     starts = []
     const key = { tenant: 'default', session: `bench-${runs++}` }
@@ -61,7 +61,7 @@ export async function openLoop(
     return starts.slice(1).map((start, index) => start - (starts[index] ?? 0))
   }
 
-  /** Milliseconds of indexing what a run has left pending. */
+  /** Indexes the pending documents of a run. Returns the milliseconds. */
   async function later(): Promise<number | undefined> {
     if (!indexed) return undefined
     await history.merge()
@@ -78,7 +78,7 @@ export async function openLoop(
   return { run, later, close }
 }
 
-/** The model's completions in `MAX_RUNS` runs: `rounds` times with two calls, then without. */
+/** Scripts the completions of `MAX_RUNS` runs: each run has `rounds` completions with two calls, then one without calls. */
 function turnsOf({ said, argumentsText, rounds }: Content): readonly Turn[] {
   const calls = [1, 2].map((index) => ({ id: `call-${index}`, name: 'work', arguments: argumentsText }))
   const run: readonly Turn[] = [...Array.from({ length: rounds }, () => ({ text: said, calls })), { text: 'done' }]

@@ -16,7 +16,7 @@ const INSERT_WORDS = 'INSERT INTO words (tool, call, body, extra) VALUES (?, ?, 
 
 /**
  * Writes the bytes of a round to bare SQLite: a completion with two calls in one transaction, their results in another.
- * With `words`, also inserts their words, ready-made, into a bare FTS5 table. `synced`: each commit reaches the disk.
+ * With `words`, also inserts their prepared words into a bare FTS5 table. `synced`: each commit is synced to the disk.
  */
 export function openRaw(
   content: Content,
@@ -69,7 +69,7 @@ export function openRaw(
   }
 }
 
-/** The columns of each document, as the history index has them. */
+/** Computes the columns of each document like the history index. */
 function wordsOf({ said, argumentsText, result }: Content): Record<'said' | 'called' | 'returned', string[]> {
   const call = callText({ name: 'work', arguments: argumentsText })
   const base = { tenant: 't', session: 's', runId: 'r', messageId: 'm', part: 'u', agent: 'a', time: 0 }

@@ -1,4 +1,4 @@
-// Runs every contender on the same work, one after the other, and prints one table a backend. Results also go to
+// Runs every contender on equal work, one after the other, and prints one table per backend. Results also go to
 // results.jsonl.
 //
 // node run.mjs [--install] [--only NAME,…] [--cases turns,kill,writers,big,remove]
@@ -14,9 +14,9 @@
 //
 // Tooltrail's loop does 50 turns before and after each contender's turns. `ref` is their duration in milliseconds: it
 // shows when the machine was busy.
-// `cpu` is the processor time of a turn since the last mark. It depends less on other load.
+// `cpu` is the mean processor time of the turns since the last mark. It depends less on other load.
 //
-// LANGGRAPH_NODE: another Node for LangGraph.js, whose better-sqlite3 12.11.1 ends Node 24.21 with an assertion after
+// LANGGRAPH_NODE: another Node for LangGraph.js, because its better-sqlite3 12.11.1 makes Node 24.21 fail with an assertion after
 // some turns.
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import fs from 'node:fs'
@@ -135,7 +135,7 @@ if (!values.print && !values.page)
   for (const one of all)
     for (const name of values.cases.split(',')) {
       if (one.cases !== undefined && !one.cases.includes(name)) continue
-      // Each case has an engine of its own: the tables of the one before it would slow it down.
+      // Each case starts a new engine, because the tables of earlier cases would slow it down.
       const engine = one.backend === 'dynamodb' ? await startDynamo() : undefined
       if (engine) one.endpoint = engine.endpoint
       const found = await CASES[name](one).catch((error) => ({ err: String(error) }))

@@ -1,5 +1,5 @@
-// Tooltrail through its HTTP API: the program of `npm start` as a process of its own, a model server of OpenAI's kind and the caller
-// in this one. TOOLTRAIL names its folder, after `npm ci`; run with its Node.
+// Tooltrail through its HTTP API. The program of `npm start` is a separate process; an OpenAI-compatible model server and the
+// caller are in this process. TOOLTRAIL is the program's folder, after `npm ci`. Run this file with the program's Node.
 import { spawn } from 'node:child_process'
 import fs from 'node:fs'
 import http from 'node:http'
@@ -12,7 +12,7 @@ const model = http.createServer(async (request, response) => {
   const pieces = []
   for await (const piece of request) pieces.push(piece)
   const { messages, stream, tools = [] } = JSON.parse(Buffer.concat(pieces))
-  // Without tools it is asked for a summary.
+  // A request without tools asks for a summary.
   const { text, calls } = tools.length === 0 ? { text: 'a summary', calls: [] } : plan(messages.filter((m) => m.role !== 'system' && m.role !== 'developer').map(shape))
   const toolCalls = calls.map(({ id, name, args }, index) => ({ ...(stream && { index }), id, type: 'function', function: { name, arguments: JSON.stringify(args) } }))
   const message = { role: 'assistant', content: calls.length ? '' : text, ...(calls.length && { tool_calls: toolCalls }) }
@@ -56,7 +56,7 @@ async function open({ dir, session }) {
     return text === '' ? undefined : JSON.parse(text)
   }
   const at = `/sessions/${session}`
-  /** A result that was offloaded is shown with a preview: its whole text is behind the pointer in the preview. */
+  /** Reads the whole text of an offloaded result, which the preview's pointer names. */
   const whole = async (m) => {
     const id = /\[Full output: output:(\w+)/.exec(shape(m).text)?.[1]
     const response = id && (await fetch(`${url}/v1${at}/messages/${id}/output`))
@@ -90,7 +90,7 @@ async function open({ dir, session }) {
     },
     remove: () => api('DELETE', at),
     close: async () => { if (child.exitCode === null && child.signalCode === null) { child.kill('SIGTERM'); await new Promise((resolve) => child.once('exit', resolve)) } },
-    /** Processor time of the program alone. */
+    /** Processor time of the program, without this process. */
     cpuMs: () => { const fields = fs.readFileSync(`/proc/${child.pid}/stat`, 'utf8').replace(/^.*\)/s, '').trim().split(' '); return (Number(fields[11]) + Number(fields[12])) * 10 },
     peakMb: () => Math.round(Number(/VmHWM:\s+(\d+)/.exec(fs.readFileSync(`/proc/${child.pid}/status`, 'utf8'))[1]) / 1024),
   }

@@ -1,5 +1,6 @@
-// Tooltrail's loop in this process, as a library would be (cases: turns). TOOLTRAIL names its folder, after `npm ci`; run with its
-// Node. --mode sqlite: log and history index on SQLite (WAL, synchronous FULL); dynamodb: the adapters of AWS, at --endpoint.
+// Tooltrail's loop in this process, like a library (cases: turns). TOOLTRAIL is the program's folder, after `npm ci`. Run this
+// file with the program's Node. --mode sqlite: log and history index on SQLite (WAL, synchronous FULL); dynamodb: the adapters of
+// AWS, at --endpoint.
 import path from 'node:path'
 import fs from 'node:fs'
 import { main, plan, tools } from '../common.mjs'
@@ -37,7 +38,7 @@ async function open({ dir, session, endpoint, mode }) {
       harness.events.length = 0
       if (run.status !== 'completed') throw new Error(`the run is ${run.status}`)
     },
-    // Indexes what is left.
+    // Indexes the pending documents.
     settle: async () => void (await harness.ports.index.search({ scope: { tenant: 'default' }, text: 'anything', filters: {}, limit: 1 })),
     messages: async () => {
       const all = []

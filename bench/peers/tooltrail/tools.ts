@@ -1,4 +1,4 @@
-// Tools of the bench, for TOOLTRAIL_TOOLS. `pay` ends the program the first time.
+// Tools of the bench, for TOOLTRAIL_TOOLS. The first call of `pay` ends the program.
 import fs from 'node:fs'
 import path from 'node:path'
 import { words, BIG } from '../common.mjs'
