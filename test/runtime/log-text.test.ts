@@ -119,7 +119,7 @@ test.each([
   'a'.repeat(200),
   '=',
   '"',
-])('a hostile text takes time in proportion to its length: %s', (piece) => {
+])('a hostile text of 100,000 characters is scanned within 500 ms: %s', (piece) => {
   const timed = (length: number): number => {
     const text = piece.repeat(Math.ceil(length / piece.length))
     const before = processorTime()

@@ -105,7 +105,7 @@ test('texts that an earlier version indexed are indexed again in the background'
   expect(await find('old', 'еж')).toBe(1)
 })
 
-test('a program that ends just after a write reports no error; the next start indexes it', async () => {
+test('a program that ends just after a write reports no error, and its message remains pending', async () => {
   say('quiet', ['a zebra'])
   history.written()
   await history.close()

@@ -78,7 +78,7 @@ test('a flush also waits for spans that are already being sent', async () => {
   expect([spans.length, performance.now() - begun > 250]).toEqual([512, true])
 })
 
-test('an endpoint that is down delays a flush by two seconds and causes a warning without a key', async () => {
+test('an endpoint that is down delays two flushes by under 20 s, with one warning without keys', async () => {
   const { traces, warnings } = start({ headers: async () => ({ 'x-api-key': KEY }) })
   const begun = performance.now()
   for (const _flush of [1, 2]) {
@@ -91,7 +91,7 @@ test('an endpoint that is down delays a flush by two seconds and causes a warnin
   expect(warnings[0]).not.toContain(KEY)
 })
 
-test('an endpoint that never finishes its response delays a flush by at most four seconds', async () => {
+test('an endpoint that never finishes its response delays a flush by less than 20 s', async () => {
   const { endpoint } = await receiver((_request, response) => {
     const drip = setInterval(() => void response.write(' '), 200)
     response.on('close', () => clearInterval(drip))
