@@ -93,7 +93,7 @@ export interface Requested extends Omit<RequestOf, 'context'> {
   readonly context: LoadedContext
   /** The id of the log's last message. */
   readonly head: string
-  /** The run begins with the notice that a summary is near. The notice is recorded before this request. */
+  /** Whether the run begins with the notice that a summary is near. The notice is recorded before this request. */
   readonly isAnnounced: boolean
   older(): Promise<Older>
 }

@@ -12,13 +12,13 @@ import { measure, requested, withCut } from './context.ts'
 import type { Asked, SizedRequest } from './context.ts'
 import { beginTrial } from './size-trial.ts'
 
-/** Tokens that every model is assumed to take. */
+/** Size of a request, in tokens, that every model is assumed to accept. */
 const MIN_TAKEN_TOKENS = 4_000
 
 /**
  * Whether the length may be the reason of a refusal. `certain`: the provider says so. `possible`: the provider says only that the
- * request is too large, or it gives another reason for a large request. A request is large if it fills more than half of the assumed
- * context, or if the model has taken no larger one and it is not short.
+ * request is too large, or it gives another reason for a large request. A request is large if it fills more than half of the
+ * assumed context, or if it has more tokens than `takenTokens`.
  */
 export function sizeReason(
   error: ModelError,
@@ -32,7 +32,10 @@ export function sizeReason(
   return isLarge ? 'possible' : undefined
 }
 
-/** Tokens of the largest request of the thread that its model has taken, as the provider counted them, or is assumed to take. */
+/**
+ * Returns the tokens of the largest request of the thread that its model has accepted, as the provider counted them. The minimum
+ * is `MIN_TAKEN_TOKENS`.
+ */
 function takenTokens({ messages, agent }: Thread): number {
   const taken = messages.flatMap((one) =>
     one.role === 'assistant' && isMadeBy(one, agent.model) ? [one.usage?.inputTokens ?? 0] : [],
@@ -47,9 +50,10 @@ interface Refused {
 }
 
 /**
- * The request again after a refusal for its size: at most two thirds of it, and no more than the provider says that the model takes.
- * Recorded, with a warning. A limit that the refusal shows is recorded as well, also where nothing can leave the request: then
- * undefined. If the size is only a possible reason, the cut is a trial.
+ * Truncates a request that was refused for its size. The result has at most two thirds of the request's tokens, and fits the
+ * limit that the provider names. The truncation is recorded with a warning. Returns undefined if no message can be omitted. If the
+ * size is the certain reason, the model's limit is recorded in both cases. If it is only a possible reason, the truncation is a
+ * trial.
  */
 export async function reducedRequest(
   state: RunState,
@@ -78,7 +82,7 @@ export async function reducedRequest(
   return smaller
 }
 
-/** Records what a refusal shows of the model's limit, for the next run: this one fails. */
+/** Records the model's limit that a refusal shows. It is used by the next run, because this one fails. */
 export async function recordLimit(
   state: RunState,
   asked: Asked,

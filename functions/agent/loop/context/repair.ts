@@ -18,7 +18,7 @@ import type { Thread } from '../thread.ts'
 import { decidedOf, measure, requested } from './context.ts'
 import type { Asked, SizedRequest } from './context.ts'
 
-/** Repaired requests of a run, at most. */
+/** Maximum number of repaired requests of a run. */
 const MAX_REPAIRS = 4
 
 const WITHOUT: { readonly [step in RepairStep]: string } = {
@@ -29,8 +29,9 @@ const WITHOUT: { readonly [step in RepairStep]: string } = {
 }
 
 /**
- * Returns the request in its next form after the provider refused it for another reason than its length. The form is recorded
- * before the request is sent, and every later request to this model has it. Undefined if no form is left.
+ * Returns the request in its next form after the provider refused it for a reason other than its length. Each form omits or
+ * simplifies something (`WITHOUT`). The form is recorded before the request is sent, and is used for every later request to this
+ * model. Returns undefined if no form is left, or after `MAX_REPAIRS` repaired requests.
  */
 export async function repairedRequest(
   state: RunState,
@@ -61,7 +62,10 @@ export async function repairedRequest(
   return undefined
 }
 
-/** The form without the messages that a former run was refused for, then each step that is not taken yet. */
+/**
+ * Returns the remaining forms, in order. If a former run was refused, the first form omits the messages that the model had not
+ * accepted. Each other form adds one step that is not taken yet.
+ */
 function nextForms(state: RunState, known: Repairs): (Pick<Repairs, 'steps' | 'omitted'> & { name: string })[] {
   const { steps, omitted } = known
   const steppedForms = REPAIR_STEPS.filter((step) => !steps.includes(step)).map((step) => ({
@@ -75,14 +79,20 @@ function nextForms(state: RunState, known: Repairs): (Pick<Repairs, 'steps' | 'o
   return [without, ...steppedForms]
 }
 
-/** The messages that the model had not accepted when a former run was refused in every form, unless they are omitted. */
+/**
+ * Returns the messages that the model had not accepted when a former run was refused in every form. Undefined if there are none,
+ * or if requests omit them already.
+ */
 function refusedBefore({ held }: RunState, { omitted, refused }: Repairs): MessageRange | undefined {
-  // A run without an input of its own repeats the refused turn.
+  // A run without a new input repeats the refused turn.
   if (refused === undefined || held.run.trigger !== 'input') return undefined
   return omitted.some(({ from, through }) => from <= refused.from && through >= refused.through) ? undefined : refused
 }
 
-/** Whether a former run was refused in every form, also with less. Then its messages are omitted first. */
+/**
+ * Whether a former run was refused in every form, and its messages are not omitted yet. Then they are omitted before any other
+ * change is tried.
+ */
 export const hasRefusedMessages = (state: RunState, { thread }: Asked): boolean =>
   isLeaders(thread) && refusedBefore(state, repairsFor(state.context.decided, thread.agent.model)) !== undefined
 
@@ -96,7 +106,10 @@ export function isInRepair(state: RunState, { thread }: Asked): boolean {
 const sentIn = ({ held, context: { decided } }: RunState): number =>
   Object.values(decided.repairs ?? {}).reduce((sum, { sent }) => sum + (sent?.run === held.run.id ? sent.count : 0), 0)
 
-/** The repairs since the thread's last completion, also those of a former run. Repairs that led to a completion are kept. */
+/**
+ * Returns the repairs since the thread's last completion, including those of a former run. Repairs that led to a completion are
+ * kept.
+ */
 function trialOf(
   { held, head = '' }: RunState,
   thread: Thread,
@@ -158,8 +171,8 @@ function messageAt(
 }
 
 /**
- * The context of later runs after this one was refused in every form. The messages that the model has not accepted are remembered:
- * if the next run is refused as well, it tries without them. Steps and omissions that did not help are undone.
+ * Returns the context for later runs after this run was refused in every form. It names the messages that the model has not
+ * accepted. If the next run is refused as well, it first omits these messages. Steps and omissions that did not help are undone.
  */
 export function contextAfterRefusal(state: RunState): SessionContext {
   const { leader, context, head = '' } = state

@@ -51,12 +51,12 @@ const reasonOf = (cause: unknown): unknown => (cause instanceof CompletionFailed
 
 const messageOf = (reason: unknown): string => (reason instanceof Error ? reason.message : String(reason))
 
-/** The model refused a request of this estimated size. */
+/** The model refused a request, perhaps for its size. `refusal` has the estimated size. */
 class TooLarge extends Error {
   readonly refusal: SizeRefusal
-  /** The provider names the size as the reason. */
+  /** Whether the provider names the size as the reason. */
   readonly isForSize: boolean
-  /** The provider says that the tokens are too many. A bare status 413 may mean the bytes, and shows no limit. */
+  /** Whether the provider says that there are too many tokens. A bare status 413 may refer to the bytes, and shows no limit. */
   readonly isCertain: boolean
   constructor(error: ModelError, estimate: number) {
     super(error.message, { cause: error })
@@ -74,7 +74,9 @@ interface Dependencies {
   readonly keeper: Pick<LeaseKeeper, 'startWatchdog' | 'check'>
   /** Counts the usage of a request that was cut off. */
   count(usage: Usage, model: string): Promise<void>
-  /** Records the limits of models that a refusal shows, before the next request; left out: they are recorded with the summary. */
+  /**
+   * Records the limits of models that a refusal shows, before the next request. If absent, they are recorded with the summary.
+   */
   learn?(limits: Limits): Promise<void>
 }
 type Limits = NonNullable<SessionContext['limits']>
@@ -160,7 +162,7 @@ async function summariseWithin(
         if (learned !== undefined && learned !== limits) await dependencies.learn?.(learned)
         limits = learned
       }
-      // Another reason than the size is not retried for long.
+      // A refusal whose reason may not be the size is retried only once.
       if (reductions >= (isForSize ? MAX_REDUCTIONS : 1)) throw error
       budget = Math.max(
         1,
@@ -232,7 +234,10 @@ async function askInParts(
   return { text: text ?? '', model: taken.model, usage: taken.usage ?? NO_USAGE }
 }
 
-/** A refusal that less material may mend. A summary has nothing but its text, so that any refusal of the request may be for its size. */
+/**
+ * Returns a refusal that less material may avoid; undefined for other failures. The request for a summary contains only text, so
+ * any refusal may be for its size.
+ */
 function tooLarge(failed: unknown, tokens: number): TooLarge | undefined {
   const error = reasonOf(failed)
   return error instanceof ModelError && isRefusal(error) ? new TooLarge(error, tokens) : undefined
