@@ -79,7 +79,7 @@ function withDecision(
   return { ...state.context.decided, ...fields, members: Object.fromEntries(open) }
 }
 
-/** Merges learned limits: threads that work at the same time may each have learned one. The lower limit of a model holds. */
+/** Merges learned limits. Concurrent threads may each have learned a limit of the same model; the lower one is kept. */
 function lowerLimits(known: SessionContext['limits'], learned: SessionContext['limits']): SessionContext['limits'] {
   if (known === undefined || learned === undefined) return known ?? learned
   const models = Object.keys({ ...known, ...learned })
@@ -89,8 +89,8 @@ function lowerLimits(known: SessionContext['limits'], learned: SessionContext['l
 type RepairsByModel = SessionContext['repairs']
 
 /**
- * Adds the steps of a member's requests, and their number, to the repairs of the session: a form holds for its model. Removes steps
- * that are undone.
+ * Adds the steps of a member's requests, and their number, to the repairs of the session, because a form applies to every request
+ * to its model. Removes steps that are undone.
  */
 function withMembersSteps(
   known: RepairsByModel,

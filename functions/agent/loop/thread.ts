@@ -34,7 +34,7 @@ export interface Thread extends ParentNames {
   /** Set once, when the thread is opened. */
   model: Model | undefined
   tools: Tools
-  /** The next completion has the whole time of a process. */
+  /** Whether the next completion may use the whole time of a process. */
   isWhole: boolean
   /** The id of the completion that is being stored, or was stored last. */
   storing?: string

@@ -44,7 +44,7 @@ export class CutOff extends Error {
 
 interface Asking {
   readonly isLast: boolean
-  /** May cut the completion off, as may the signal that stops the run. */
+  /** Cuts off the completion when it aborts: for a hand-off, or because the run must stop. */
   readonly signal: AbortSignal
   /** Notices for the run's followers, recorded with the decision of the request. */
   readonly notices: readonly RunNotice[]
@@ -149,7 +149,7 @@ interface Target {
   emit(event: RunEvent): void
   /** Counts the usage of an attempt that was cut off. */
   count(usage: Usage): Promise<void>
-  /** Records a warning for followers of the run. Left out: there is no run. */
+  /** Records a warning for followers of the run. Absent if there is no run. */
   warn?(detail: string): Promise<void>
 }
 
@@ -164,7 +164,7 @@ export async function requestCompletion(
   signal: AbortSignal,
 ): Promise<Completion> {
   let streamed: AssistantPart[] = []
-  /** Attempts whose stream had only unknown frames: they are retried once. */
+  /** Number of attempts whose stream had only unknown frames. Such an attempt is retried once. */
   let unknown = 0
   const attempt = async (count: number): Promise<Completion> => {
     // A process that was suspended may not know yet that its lease has expired. Its request would be wasted.

@@ -12,8 +12,8 @@ import { CompletionFailed } from './completion-failed.ts'
 type Send = (sized: SizedRequest) => Promise<Completion>
 
 /**
- * Sends a request until the provider accepts it. A request that is or may be too long is sent once more with less. A request that is
- * still refused for another reason is sent in other forms. Each change is recorded before its request (promises R9).
+ * Sends a request until the provider accepts it. A request that is or may be too long is truncated and sent once more. A request
+ * that is still refused for another reason is sent in other forms. Each change is recorded before its request (promises R9).
  */
 export async function sendFitting(state: RunState, asked: Asked, sized: SizedRequest, send: Send): Promise<Completion> {
   for (let next = sized; ;) {
@@ -29,8 +29,9 @@ export async function sendFitting(state: RunState, asked: Asked, sized: SizedReq
 }
 
 /**
- * Sends a request, and once more with less if its length is or may be the reason of a refusal. If the length was only a possible
- * reason, and the smaller request is refused for another one, the cut is undone, and the first error holds.
+ * Sends a request. If its length is or may be the reason of a refusal, sends a smaller request once. The smaller request may be
+ * refused for another reason. If the length was only a possible reason, the truncation is then undone, and the first error is
+ * thrown.
  */
 async function sendOrReduce(state: RunState, asked: Asked, sized: SizedRequest, send: Send): Promise<Completion> {
   try {

@@ -6,13 +6,13 @@ import type { Completion, ModelEvent } from '../../../ports/model.ts'
 type Delta = Exclude<ModelEvent, { type: 'completion' }>
 interface Piece {
   readonly joiner: PieceJoiner
-  /** Its newest delta. */
+  /** The newest delta of the text. */
   delta: Delta
 }
 
 /**
- * Makes events of a model's stream such that each has whole characters. Half of a surrogate pair waits for the next delta of its
- * part; one that stays alone becomes U+FFFD, as it does in the completion.
+ * Converts a model's stream to events that contain only whole characters. Half of a surrogate pair is held back until the next
+ * delta of its part. A half that stays alone becomes U+FFFD, as in the completion.
  */
 export function createCharacterJoiner(): (event: ModelEvent) => ModelEvent[] {
   const pieces = new Map<string, Piece>()
@@ -23,7 +23,7 @@ export function createCharacterJoiner(): (event: ModelEvent) => ModelEvent[] {
       return [...flush(() => true), { type: 'completion', completion: wellFormedCompletion(event.completion) }]
     const name = event.type === 'tool_call.delta' ? `call ${event.sequence}` : `${event.type} ${event.part}`
     const known = pieces.get(name)
-    // A text that is followed by another part has ended: what it lacks must come before that part.
+    // A text ends when another part begins. Its held-back half must be emitted before that part.
     const ended = known === undefined ? flush(({ delta }) => delta.type !== 'tool_call.delta') : []
     const piece = known ?? { joiner: createPieceJoiner({ isJson: event.type === 'tool_call.delta' }), delta: event }
     piece.delta = event
