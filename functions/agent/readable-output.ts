@@ -49,7 +49,7 @@ export async function readableOutput(
   return content && { session, message, pieces: piecesOf(outputs, key, content) }
 }
 
-/** `output:<message id>`; for the text of one of its sources, followed by `.` and the source's number, from 1. */
+/** Matches a pointer: `output:<message id>`. For one of the result's sources, `.` and the source's number follow, from 1. */
 const POINTER = /^output:([0-9A-Z]{26})(?:\.([1-9][0-9]{0,2}))?$/
 
 type Content = Pick<ToolMessage, 'output' | 'parts'>

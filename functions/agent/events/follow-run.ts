@@ -51,7 +51,7 @@ export async function* followRun(
     subscription.close()
     poll.close()
   }
-  // Needed for a consumer that stops reading: then the `finally` below never runs.
+  // Needed because the `finally` below never runs if the consumer stops reading.
   signal.addEventListener('abort', leave)
   const follower = newFollower(reader, runId, after)
   try {
@@ -145,8 +145,8 @@ const isOfInput = (event: RunEvent): event is RunStateEvent =>
   event.type === 'run.queued' || event.type === 'run.cancelled'
 
 /**
- * Yields a run's events so far, as `followRun` yields them first. If the run has ended or waits, the last event says
- * so.
+ * Yields a run's stored events so far. They are the first events of `followRun`. If the run has ended or waits, the last
+ * event says so.
  */
 export async function* eventsSoFar(
   { reader, lease }: Pick<FollowDependencies, 'reader' | 'lease'>,

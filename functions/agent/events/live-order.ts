@@ -17,7 +17,7 @@ export interface LiveOrder {
 /** The order of a follower that has received nothing yet. */
 export function createLiveOrder(): LiveOrder {
   let last: EventPosition | undefined
-  /** The last event, if it was a completion or a call of one; then this is the completion's event. */
+  /** The completion of the last event, if that event was a completion or the start of one of its calls. */
   let round: MessageCompletedEvent | undefined
 
   function follows(event: StoredEvent): boolean {

@@ -22,7 +22,7 @@ export async function resumePoint(
   if (found === undefined || found.message.runId !== run.id) return undefined
   const leaders = await leadersMessage(reader, key, found.message)
   if (leaders === undefined) return undefined
-  // No call belongs to a user's message, so no call can end after the notice.
+  // A user's message has no calls, so none of its events can follow the notice.
   if (leaders.role === 'user' && found.isBefore) return leaders.id
   const begin = leaders.role === 'tool' ? leaders.assistantMessageId : leaders.id
   const query = { run: run.id, before: begin, order: 'descending', limit: 1 } as const

@@ -25,7 +25,7 @@ import { resumeAt, newImport, writeStep, type AppendDependencies } from './impor
  * 3. State for the next step is in the `Import` of `import-step.ts`; state for the next call is in `ImportProgress`.
  */
 
-/** Messages and runs of a step. Fits into one DynamoDB transaction, with a margin. */
+/** Maximum number of messages and runs in a step. A step fits into one DynamoDB transaction, with a margin. */
 const MAX_ROWS = 80
 /** Limits of a step, in characters and bytes. A round stays in one step up to the second limit. */
 const MAX_STEP_CHARACTERS = 1_000_000

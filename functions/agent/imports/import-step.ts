@@ -38,7 +38,7 @@ export interface Import {
   at?: { readonly begun: BegunTurn; readonly last: string }
   /** The import's first message after the last write by another writer; undefined if nothing is stored yet. */
   since: string | undefined
-  /** The option of this name, until it was called. */
+  /** The option `begin`; undefined once it was called. */
   begin: AppendOptions['begin']
 }
 
@@ -47,12 +47,12 @@ const ATTEMPTS = 5
 /** Arguments longer than this, in characters, take milliseconds to parse. */
 const LONG = 64 * 1024
 /**
- * Messages, runs and source numbers of a step. A DynamoDB transaction has 100 items. The other items are the session's,
- * its entries in lists, and the import's progress.
+ * Maximum number of messages, runs and source numbers in a step. A DynamoDB transaction has at most 100 items. The other items
+ * are the session's, its entries in lists, and the import's progress.
  */
 const MAX_ROWS = 85
 
-/** Creates the state of an import. `progress`: of earlier calls. */
+/** Creates the state of an import. `progress`: the progress of earlier calls. */
 export const newImport = (
   dependencies: AppendDependencies,
   session: Session,

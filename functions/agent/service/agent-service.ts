@@ -74,7 +74,7 @@ export interface Placement {
 
 export interface Accepted {
   readonly runId: string
-  /** Whether it was accepted before, under the same idempotency key. */
+  /** Whether the run was accepted before, under the same idempotency key. */
   readonly repeated: boolean
   /**
    * The ended run, if this process executes it at once; resolves to undefined if the result must be read from the log.
@@ -88,7 +88,7 @@ export interface Accepted {
  */
 export interface AgentService {
   submit(session: Session, submission: Submission, placement: Placement): Promise<Accepted>
-  /** Like the inbox's check: called before a session is created for a run. */
+  /** Rejects if the inbox would reject a new run because of these limits. Called before a session is created for the run. */
   assertCapacity(tenant: string, limits: RunLimits): Promise<void>
   /** Retries after a failed run, or continues after a crash. Rejects with `nothing_to_continue`. */
   continue(

@@ -37,7 +37,7 @@ export async function prepareResolutions(
   resolutions: readonly AnyResolution[],
   policiesOf: (agent: string) => Policies,
 ): Promise<Resolution[]> {
-  // The calls of a run that was merged are those of the run that took its input in.
+  // A merged run has the calls of the run that it was merged into.
   const { id } = await currentRun(dependencies.reader, key, runId)
   const rows = await callsOf(dependencies.reader, key, id, resolutions)
   const meant = resolutions.map((resolution) => ({
