@@ -1,6 +1,6 @@
 /**
- * The response, whose body calls `sent` after its last byte was read, and before it ends. A client that has left, as `gone` says, or
- * that leaves the body has not got it.
+ * Returns the response with a body that calls `sent` after its last byte was read, and before it ends. `sent` is not called if
+ * `gone` has aborted, or if the client stops reading.
  */
 export function whenSent(response: Response, gone: AbortSignal, sent: () => Promise<void>): Response {
   if (response.body === null) return response

@@ -236,7 +236,10 @@ export class BrokenOff extends RequestError {
   }
 }
 
-/** The end of a run that did not fail. Throws the failure of another, which is a response, too. */
+/**
+ * Returns the end of a run that did not fail. If the run failed, throws its error. The error is a complete response too, so the
+ * attempt counts as delivered.
+ */
 async function completed(
   dependencies: RouteDependencies,
   run: AcceptedTurn,

@@ -186,7 +186,7 @@ async function forkAfter(
   try {
     return await copyInto(dependencies, caller, from, { through, id, title: undefined })
   } catch (error) {
-    // Set if an earlier attempt of this request has created it.
+    // Set if an earlier attempt of this request has created the copy.
     const made = isCode(error, 'session_exists') ? await existing(dependencies, caller, id) : undefined
     if (made?.forkedFrom?.messageId !== through) throw error
     return made

@@ -38,7 +38,8 @@ interface Followed {
 }
 
 /**
- * Lets a client that sends its whole history be found by it: by the items of this output, or by their text alone.
+ * Remembers the output of a completed Response. The session is then found by the history of a client that sends all messages.
+ * That client may send the output's items, or only their text.
  */
 export const remembering =
   (dependencies: RouteDependencies, { turn, about }: NewResponse, shown: ShownResponse): Remember =>

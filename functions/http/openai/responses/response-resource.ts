@@ -22,7 +22,7 @@ export interface ShownResponse extends ResponsePart {
   readonly id: string
   readonly about: AboutResponse
   readonly isStored: boolean
-  /** The attempt whose response it is, while that is being sent. */
+  /** The attempt of the request that is being answered. Absent when the Response is read later. */
   readonly attempt?: Attempt
 }
 

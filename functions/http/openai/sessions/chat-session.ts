@@ -205,7 +205,7 @@ async function submit(
     return await put(turnHash)
   } catch (error) {
     if (!isCode(error, 'idempotency_conflict')) throw error
-    // A run that an earlier version began has the hash of the whole body.
+    // A run that an earlier version started was stored with the hash of the whole body.
     return put(bodyHash)
   }
 }

@@ -3,14 +3,14 @@ import type { Caller } from '../../../access/caller.ts'
 import type { ToolMessage } from '../../../domain/messages/message.ts'
 import type { ChatInput } from '../chat/chat-request.ts'
 
-/** An attempt of a turn: the run that it has begun, or may have begun. */
+/** One attempt to send a turn, with the run that it has started or may have started. */
 export interface Attempt {
   /** The name under which it is remembered. */
   readonly name: string
   readonly session: string
   /** The key of the run in its session. */
   readonly keyHash: string
-  /** When it began, in milliseconds since 1970. */
+  /** Start of the attempt, in milliseconds since 1970. */
   readonly startedAt: number
 }
 
@@ -34,7 +34,7 @@ export interface ChatTurn {
   /** Hash of its owner, its place and its folded messages: equal for a request and its repetition. */
   readonly turnHash: string
   readonly idempotencyKey: string | undefined
-  /** The client says that it has sent this request before. */
+  /** Whether the client says that it has sent this request before. */
   readonly isRetry: boolean
   /** The attempt that this request repeats. */
   readonly attempt?: Attempt
@@ -49,12 +49,12 @@ export interface ChatTurn {
   readonly answersTo?: string
 }
 
-/** Answers to calls in a session that the request does not name are known again for this long, in milliseconds. */
+/** How long repeated answers to calls are recognized, in milliseconds, if nothing in the request identifies these calls. */
 export const REPEAT_MS = 60_000
 /** How long a session remembers idempotency keys, in milliseconds. */
 export const KEYS_MS = 86_400_000
 
-/** Whose requests may be taken for repetitions of each other, as a text. */
+/** Returns the client and the agent of a turn, as a text. Requests with different texts never repeat each other. */
 export const scopeOf = ({ caller, agent, user }: Pick<ChatTurn, 'caller' | 'agent' | 'user'>): string =>
   JSON.stringify([caller.owner ?? null, caller.key?.id ?? null, agent, user ?? null])
 

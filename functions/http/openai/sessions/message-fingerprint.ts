@@ -8,17 +8,17 @@ import type { ChatTurn } from './chat-turn.ts'
 import { withoutReasoning } from './reasoning-tags.ts'
 
 /**
- * Name of a conversation as its client sees it, for this client alone. Texts are folded: clients trim, normalize and reflow what they
- * were shown, and leave out reasoning in tags.
+ * Returns the name of a conversation, made of the messages that its client knows. It is valid for this client only. Texts are
+ * folded, because clients trim, normalize and reflow texts, and drop reasoning in tags.
  */
 export const historyName = (turn: ChatTurn, messages: readonly ChatMessage[]): string =>
   `folded history ${sha256(JSON.stringify([scopeOf(turn), messages.map((message) => shownOf(message, foldText))]))}`
 
-/** The name that versions before the fold have given the same conversation. */
+/** Returns the name of the conversation in earlier versions, which did not fold texts. */
 export const exactHistoryName = (turn: ChatTurn, messages: readonly ChatMessage[]): string =>
   `history ${sha256(JSON.stringify([scopeOf(turn), messages.map((message) => shownOf(message, exactText))]))}`
 
-/** Hash of who sends a turn, where to, and its folded messages, with those of the system. */
+/** Returns the hash of a turn's client, its place, and its folded messages, including system messages. */
 export function turnHash(
   turn: Pick<ChatTurn, 'caller' | 'agent' | 'user' | 'place' | 'input' | 'instructions'>,
 ): string {
@@ -28,12 +28,15 @@ export function turnHash(
   return sha256(JSON.stringify([scopeOf(turn), turn.place ?? null, system, messages]))
 }
 
-/** How a text of a message is compared. */
+/** Converts a message's text to the form in which it is compared. */
 type TextForm = (text: string, role: ChatMessage['role']) => string
 
 const exactText: TextForm = (text) => text
 
-/** A text without white space and reasoning in tags, in Unicode's composed form, with whole characters only. */
+/**
+ * Returns the text without white space, in Unicode's composed form and with whole characters only. Reasoning in tags is removed
+ * from a model's text.
+ */
 const foldText: TextForm = (text, role) => {
   const words = text.toWellFormed().normalize('NFC').replaceAll(/\s+/g, '')
   return role === 'assistant' ? withoutReasoning(words) : words

@@ -6,8 +6,8 @@ import { KEYS_MS, scopeOf } from './chat-turn.ts'
 import type { Attempt, ChatTurn } from './chat-turn.ts'
 
 /**
- * Undelivered attempts of one turn that are remembered at a time; a further one replaces the oldest. Several people may say the same
- * under one key.
+ * Maximum number of undelivered attempts of one turn that are remembered; a further one replaces the oldest. Several people may
+ * send the same text with one key.
  */
 const MAX_ATTEMPTS = 4
 
@@ -19,8 +19,9 @@ interface Noted {
 }
 
 /**
- * The attempt that a repeated request attaches to: the newest one of the same owner with the same folded messages whose response was
- * not delivered completely. Undefined if the client does not say that it repeats the request. An idempotency key needs none.
+ * Finds the attempt that a repeated request attaches to. It is the newest attempt of the same client and the same folded messages
+ * whose response was not delivered completely. Undefined if the client does not say that it repeats the request. Also undefined
+ * for a request with an idempotency key, which detects repetitions by itself.
  */
 export async function earlierAttempt(dependencies: RouteDependencies, turn: ChatTurn): Promise<Attempt | undefined> {
   if (!turn.isRetry || turn.idempotencyKey !== undefined) return undefined
@@ -35,7 +36,7 @@ export async function earlierAttempt(dependencies: RouteDependencies, turn: Chat
   )
 }
 
-/** Remembers, before a turn is submitted, under which key it will be. Undefined for a turn with an idempotency key. */
+/** Stores the key of an attempt before its turn is submitted. Returns undefined for a turn with an idempotency key. */
 export async function noteAttempt(
   dependencies: RouteDependencies,
   turn: ChatTurn,
@@ -60,17 +61,17 @@ export async function noteDelivered(
   const { name, session, keyHash, startedAt } = attempt
   const noted = { keyHash, startedAt, isDelivered: true }
   try {
-    // A later attempt may have taken the slot meanwhile. Notes of earlier versions have no hash.
+    // A later attempt may have replaced this one in the slot meanwhile. Notes of earlier versions have no hash.
     const found = await names.find(tenant, name)
     if (found === undefined || (found.about['keyHash'] ?? keyHash) !== keyHash) return
     await names.give({ tenant, session }, name, noted, clock.now() + KEYS_MS)
   } catch (error) {
-    // The response is complete. Only a client that repeats the request all the same attaches to its run.
+    // The response is complete. The failure matters only if the client repeats the request, which then attaches to this run.
     log.warn('a delivered response counts as undelivered', { session, error: String(error) })
   }
 }
 
-/** The first slot that has no undelivered attempt, else the one with the oldest. */
+/** Returns the first slot without an undelivered attempt. If there is none, returns the slot of the oldest attempt. */
 async function freeSlot(dependencies: RouteDependencies, turn: ChatTurn): Promise<number> {
   let [oldest, oldestAt] = [0, Infinity]
   for (let slot = 0; slot < MAX_ATTEMPTS; slot++) {
@@ -95,7 +96,7 @@ async function readSlot(
 
 const slotName = (turn: ChatTurn, slot: number): string => `attempt ${slot} ${turn.turnHash}`
 
-/** An undelivered turn of a named session that a version before 2026-12 has noted: its key is made of the run before it. */
+/** Finds an undelivered turn of a named session that a version before 2026-12 stored. Its key names the run before it. */
 async function noteOfEarlierVersion({ names }: RouteDependencies, turn: ChatTurn): Promise<Attempt | undefined> {
   if (!turn.isNamed || turn.place === undefined) return undefined
   const name = `turn ${sha256(JSON.stringify([scopeOf(turn), turn.place, turn.bodyHash]))}`

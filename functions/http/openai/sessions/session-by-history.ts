@@ -55,8 +55,8 @@ async function knownByHistory(dependencies: RouteDependencies, turn: ChatTurn): 
 }
 
 /**
- * Remembers what a client was shown that names no session: its next request is found by that.
- * `shown`: the messages that it may send for the completion, each in a way of its own.
+ * Remembers the conversation that a client was shown, so that the client's next request finds the session by its history. Does
+ * nothing if the client names the session. `shown`: the different forms in which the client may send the completion back.
  */
 export async function rememberShown(
   dependencies: RouteDependencies,
