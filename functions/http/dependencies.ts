@@ -82,7 +82,7 @@ export interface AppEnv {
   }
   Variables: {
     requestId: string
-    /** No key has been created yet, and none is needed. */
+    /** Whether no key has been created yet, so that none is needed. */
     open: boolean
     caller: Caller
     /** The original request: its signal aborts when the client disconnects. */

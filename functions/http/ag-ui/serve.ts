@@ -49,7 +49,7 @@ export const serveAgUi = (
       isNamed: false,
       bodyHash,
       turnHash: bodyHash,
-      // The client makes one for each of its runs.
+      // The client creates a run id for each of its runs.
       idempotencyKey: `ag-ui ${body.runId}`,
       isRetry: false,
       input,

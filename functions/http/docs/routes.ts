@@ -77,7 +77,10 @@ function describeApi(app: App, version: string, openAccess: boolean, base: strin
   return withoutLines(document as unknown as ApiDocument)
 }
 
-/** Generators of clients cannot write lines. They skip a body that may have them, so only its JSON is described. */
+/**
+ * Removes bodies of JSON lines from the document. Generators of clients cannot send them, and skip any body that may contain
+ * them. So only the JSON form of such a body is described.
+ */
 function withoutLines(document: ApiDocument): ApiDocument {
   for (const operation of Object.values(document.paths).flatMap((methods) => Object.values(methods)))
     if (operation.requestBody !== undefined)

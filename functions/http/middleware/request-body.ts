@@ -56,8 +56,8 @@ export function requestBody(budget: BodyBudget): MiddlewareHandler<AppEnv> {
 }
 
 /**
- * Parses a body with its numbers as they were sent. Numbers that are fields of the body itself are settings of the request, such
- * as `ttl_days`: they are numbers of JavaScript, however they are spelled.
+ * Parses a body and keeps its numbers exactly as they were sent. Only numbers that are top-level fields become JavaScript
+ * numbers, because they are settings of the request, such as `ttl_days`.
  */
 function readBody(text: string): unknown {
   const body = readJson(text)

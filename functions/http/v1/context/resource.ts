@@ -22,7 +22,10 @@ export function summaryResource(summary: Summary): z.input<typeof SummarySchema>
   }
 }
 
-/** The names that the provider is sent for the declared tools, and the tools' own names where they differ. */
+/**
+ * Returns the names of the declared tools in the request to the provider. `mapped_tools` has the tools whose own names differ
+ * from these.
+ */
 function toolNames(request: ModelRequest): Pick<z.input<typeof ContextSchema>, 'tools' | 'mapped_tools'> {
   const rules = namesOf(request)
   const declared = request.tools.map((tool) => ({ name: wireName(tool.name, rules), original_name: tool.name }))

@@ -48,7 +48,7 @@ export async function chatMessages(
   const wanted = instructions === undefined ? limit : limit - 1
   const found: { readonly request: RequestMessage; readonly at: ChatPosition }[] = []
   let length = 0
-  // Requests that omit refused messages are later decisions, as truncations are: the whole conversation is shown.
+  // The whole conversation is shown. Refused messages, like truncated ones, are omitted only from later requests.
   const repairs = agent && { steps: repairsFor(await reader.context(session), agent.model).steps, omitted: [] }
   const narrowNames = repairs?.steps.includes('names') ?? false
   const pageWith = (next: ChatPosition | undefined): ChatPage => ({
