@@ -87,8 +87,8 @@ export function createCallbackChannel(dependencies: CallbackDependencies): RunCh
 }
 
 /**
- * Adds a separate callback for each pause, in order, before the callback for the run's end. The callback of a steered
- * input has no part in pauses from before that input: they have the ids of earlier messages.
+ * Adds a separate callback for each pause, in order, before the callback for the run's end. A steered input gets no callbacks for
+ * pauses before it was accepted. Such a pause follows a message with an earlier id.
  */
 async function addPauses(dependencies: CallbackDependencies, work: Work): Promise<boolean> {
   const { outbox, render } = dependencies

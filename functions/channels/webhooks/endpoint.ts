@@ -131,8 +131,8 @@ interface Remembered {
 }
 
 /**
- * Forgets a refused delivery: when it comes again, its session may have been deleted, and it goes into a new one. A
- * delivery whose session was deleted after it was accepted stays known, so that it does not come back.
+ * Forgets a delivery that was rejected. Its session may be deleted before it is sent again, and it then needs a new session. A
+ * delivery whose session was deleted after it was accepted stays known, so that a repetition starts nothing.
  */
 async function forgettingRefused<Result>(
   { received, deletion }: Pick<WebhookDependencies, 'received' | 'deletion'>,
@@ -238,7 +238,7 @@ async function sessionOf(
 const isWanted = ({ when }: WebhookSettings, body: Json): boolean =>
   Object.entries(when).every(([pointer, wanted]) => {
     const value = valueAt(body, pointer)
-    // `10.00` is 10, and an integer beyond 2^53 is only itself.
+    // Numbers are compared by their exact values: `10.00` equals 10, and integers beyond 2^53 are not rounded.
     const found = withFoldedNumbers(value)
     return wanted.some((one) => isDeepStrictEqual(withFoldedNumbers(one), found))
   })

@@ -10,12 +10,12 @@ export interface SampleDelivery {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** The value at each place that the settings refer to, unless they demand another one. */
+/** The value at each place that the settings refer to, unless `when` demands another value. */
 const SAMPLE = 'sample'
 
 /**
- * Builds a delivery that the webhook accepts, with a value at each place that its settings refer to, or with this
- * `body`. `id`: the delivery's id. It is signed with this secret at this time.
+ * Builds a delivery that the webhook accepts. `body`: by default, a body with a value at each place that the settings refer to.
+ * `id`: the delivery's id. It is signed with this secret at this time.
  */
 export function sampleDelivery(
   webhook: WebhookSettings,

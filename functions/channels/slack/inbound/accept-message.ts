@@ -63,8 +63,8 @@ async function isAddressed(
  * called. A message for which data must be read from Slack, and all later messages of its thread, wait in the outbox
  * (decision record 29).
  *
- * A message for a deleted session is not accepted, and the thread gets a notice. Nor is one for another owner's
- * session. Rejects with `tenant_budget_used_up`.
+ * A message for a deleted session is not accepted, and the thread gets a notice. A message for another owner's session is
+ * ignored. Rejects with `tenant_budget_used_up`.
  */
 export async function acceptMessage(
   dependencies: AcceptMessageDependencies,

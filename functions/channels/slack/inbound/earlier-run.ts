@@ -12,8 +12,9 @@ const CLOCK_SKEW_MS = 3_600_000
 const PAGE = 100
 
 /**
- * Whether an earlier worker of this row has accepted its run and crashed before it could say so. The idempotency key
- * answers this for a day. After that, the outbox does: the run's reply stays there as long as the session exists.
+ * Whether an earlier worker of this row has accepted its run and crashed before it recorded that. Returns false in the first 23
+ * hours, because the idempotency key then detects a repetition. After that, the run's reply is searched in the outbox, where it
+ * stays as long as the session exists.
  * `isReply`: whether a delivery is the reply of that run.
  */
 export async function hasEarlierRun(

@@ -8,7 +8,7 @@ import type { Workspace } from '../workspaces.ts'
 const MAX_USERS = 10_000
 
 export interface People {
-  /** Whether a user is a person. False if Slack rejects the question. Rejects if Slack does not respond. */
+  /** Whether a user is a person. False if Slack rejects the request. Rejects if Slack does not respond. */
   isPerson(workspace: Workspace, user: string): Promise<boolean>
 }
 

@@ -197,7 +197,7 @@ function recovered(
   }
 }
 
-/** Detects whether a finished message must be changed. */
+/** Returns the hash of a message, which shows whether a finished message must be changed. */
 export const hashOf = (text: string): string => sha256(text).slice(0, 16)
 
 /** Rejections that a later attempt cannot change. */
