@@ -9,8 +9,9 @@ interface Call {
 }
 
 /**
- * Returns the body of a request with the arguments of its call as the tool's schema reads them, and the body itself if nothing needs
- * a change. The protocol's package would refuse null for all arguments before any tool sees them.
+ * Returns a request body whose call has its arguments in the types of the tool's schema (`lenientInput`). If no argument needs a
+ * change, returns the same body. The conversion is done here, because the protocol's package rejects null as arguments before it
+ * calls a tool.
  */
 export function lenientBody(body: string, inputs: ReadonlyMap<string, z.ZodType>): string {
   const call = readCall(body)
@@ -22,17 +23,17 @@ export function lenientBody(body: string, inputs: ReadonlyMap<string, z.ZodType>
   return JSON.stringify({ ...call, params: { ...call.params, arguments: read } })
 }
 
-/** An id that JSON writes again as it was sent. */
+/** Whether JSON writes this id exactly as it was received. */
 const isExact = (id: unknown): boolean => typeof id !== 'number' || Number.isSafeInteger(id)
 
-/** The id of a request; null if it has none that can be sent back. */
+/** Returns the id of a request. Null if there is no id, or if it cannot be sent back exactly. */
 export function idOf(body: string): string | number | null {
   const message = read(body)
   const id = isObject(message) && 'id' in message ? message.id : null
   return typeof id === 'string' || (typeof id === 'number' && isExact(id)) ? id : null
 }
 
-/** The call in a body; undefined for all else, which is left to the package. */
+/** Returns the tool call in a body. Undefined for any other body, which the package handles. */
 function readCall(body: string): Call | undefined {
   if (!body.includes('tools/call')) return undefined
   const message = read(body)

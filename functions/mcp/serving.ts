@@ -63,7 +63,7 @@ function withBody(request: Request, body: string, read: string): Request {
   return new Request(request.url, { method: request.method, headers, body: read, signal: request.signal })
 }
 
-/** The package writes the JSON of its responses: half of a surrogate pair leaves them here. */
+/** Replaces halves of surrogate pairs in a response, because the package writes its JSON without replacing them. */
 function wellFormedResponse({ body, status, statusText, headers }: Response): Response {
   const { take, end } = createPieceJoiner({ isJson: true })
   const mended = body

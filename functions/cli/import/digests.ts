@@ -9,7 +9,7 @@ import { jsonFault } from '../../log/json/json-size.ts'
 export interface Digest {
   /** Digest of the content. Empty for results of log files, because their outputs may differ between two reads. */
   readonly text: string
-  /** The hash with numbers as earlier versions read them, rounded, where it differs. */
+  /** The digest with rounded numbers, as earlier versions read them. Absent if it equals `text`. */
   readonly rounded?: string
   /** For a result: its call's id and the call's status. */
   readonly call?: string

@@ -18,8 +18,8 @@ const KEEP_ALIVE_MS = 65_000
 const REQUEST_MS = 120_000
 const HEADERS_MS = 20_000
 /**
- * A response is aborted if its client reads nothing for this time. The client can request the rest again. The kernel's
- * buffers hide reads of up to some megabytes, which takes a slow client minutes (`docs/assurance/runs.md`).
+ * A response is aborted if its client reads nothing for this time. The client can request the rest again. The kernel buffers up
+ * to some megabytes, so the reads of a slow client may be invisible for minutes (`docs/assurance/runs.md`).
  */
 const UNREAD_MS = 600_000
 /** Limit that replaces `UNREAD_MS` while many bytes are unread, or half of the connections are open. */

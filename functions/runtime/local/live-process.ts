@@ -53,8 +53,8 @@ export function registerProcess({
   return {
     id: lock?.id,
     close() {
-      // A tool that is still running keeps its lease. The lock then ends with the process, so that no other process
-      // takes the run before.
+      // A tool that is still running keeps its lease. The lock is then released by the end of the process, so that no other
+      // process acquires the run earlier.
       if (lock !== undefined && !holdsLeases(database, lock.id)) lock.release()
     },
   }

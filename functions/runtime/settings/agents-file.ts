@@ -176,7 +176,10 @@ function readFile<Result>(at: AgentsPlace, read: (value: unknown) => Result): Re
   }
 }
 
-/** Parses the file with plain numbers. Only the values that webhooks wait for keep theirs: deliveries are compared with them. */
+/**
+ * Parses the file with JavaScript numbers. Only the conditions `when` of webhooks keep their exact numbers, because deliveries
+ * are compared with them.
+ */
 function readSettings(text: string): unknown {
   const exact = readJson(text) as Json
   const plain = withPlainNumbers(exact)
