@@ -1,16 +1,16 @@
 import type { Reveal } from '../list/reveal.ts'
 
 /**
- * Positions as parts of the list's height: of a message, the greatest distance at which a mark is visible too, and of
- * any other mark.
+ * Three parts of the list's height: the position of a message, the greatest distance of its first mark, and the position of a
+ * mark that is farther away.
  */
 const MESSAGE_AT = 0.12
 const MARK_WITHIN = 0.33
 const MARK_AT = 0.3
 
 /**
- * Focuses a message, or the line of a call, and returns the element to show. This is its first marked word, if it would
- * not be visible together with its beginning. `name`: the part of a call with the word, such as `Result`.
+ * Focuses a message, or the line of a call, and returns the element to show. If its first marked word would not be visible
+ * together with its beginning, returns that word. `name`: the part of a call with the word, such as `Result`.
  */
 export function focusOn(target: string, name: string): Reveal | undefined {
   const element = document.getElementById(target)

@@ -27,7 +27,7 @@ export interface Kept {
   anchor: { readonly key: string; readonly delta: number } | undefined
   /** The last rendering, with its scroll position and the scrollable height. */
   shown: Pick<ListWindow, 'keys' | 'tops'> & { readonly scrolled: number; readonly height: number }
-  /** The last item that the list was scrolled to, and the last one that was rendered for that. */
+  /** The last target that the list was scrolled to, and the last target that was then rendered. */
   sought: string | undefined
   reached: string | undefined
 }
@@ -61,7 +61,7 @@ export function recordPosition(kept: Kept, element: HTMLElement, top: number, co
   const { keys, tops, height, scrolled } = kept.shown
   const left = height - element.scrollTop - element.clientHeight
   const by = element.scrollTop - scrolled
-  // Only a list that has become shorter, or higher in the window, reaches its end by an upward movement.
+  // An upward movement reaches the end only if the list has become shorter, or its viewport higher.
   if (by < -1) kept.atEnd = left < 2 && (kept.atEnd || !continues)
   else if (by > 1) kept.atEnd = left < NEAR_END && !continues
   const index = Math.max(0, indexAt(tops, top))

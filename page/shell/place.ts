@@ -6,7 +6,10 @@ export interface Place {
   readonly query: URLSearchParams
   /** The fragment without `#`. */
   readonly fragment: string
-  /** Whether a key led here that can be pressed again to continue. Then no field may take the focus. */
+  /**
+   * Whether a key opened this view that opens the next view when it is pressed again. No field may then take the focus, because
+   * it would receive that key.
+   */
   readonly stepped: boolean
 }
 
