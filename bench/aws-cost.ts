@@ -78,7 +78,7 @@ await harness.close()
 printTurns()
 printCost()
 
-/** The completion depends on the request alone: a summary, two calls, or a text after their results. */
+/** Completes a request. The completion depends only on the request: a summary, two calls, or a text after their results. */
 async function* complete(request: ModelRequest): AsyncGenerator<ModelEvent, void> {
   const isSummary = request.tools.length === 0
   mark(isSummary ? 'model is asked for a summary' : 'model is asked')

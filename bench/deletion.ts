@@ -16,7 +16,7 @@ import { fillerText } from './made/filler-text.ts'
 import { printTable, quantile } from './report.ts'
 
 /**
- * Deletes a session of 50,000 messages on SQLite, beside one of 5,000 in the same file (other sizes: on the command
+ * Deletes a session of 50,000 messages on SQLite, and one of 5,000 in the same file (other sizes: on the command
  * line). Measures the cost of a message, and how long each tick blocks the event loop (aim: at most 50 ms).
  * The processor time of a tick counts only this process. On a shared machine, the elapsed time also includes waits for other
  * processes.

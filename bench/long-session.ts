@@ -7,7 +7,8 @@ import { openHarness } from '../test/agent/harness.ts'
 import { printTable, timed } from './report.ts'
 
 /**
- * Measures an imported session of 50,000 messages (or of `--messages`) on SQLite, beside a session of 100. Measures its
+ * Measures an imported session of 50,000 messages (or of `--messages`) on SQLite, and a session of 100 for comparison. Measures
+ * its
  * first turn, its next turn, its newest page, a search in it, and its deletion. Only the deletion may depend on its
  * length.
  */

@@ -63,7 +63,8 @@ printTable(
 )
 
 /**
- * The completion depends on the request alone: a summary, two calls, or a text that cites the first source in the
+ * Completes a request. The completion depends only on the request: a summary, two calls, or a text that cites the first source in
+ * the
  * request.
  */
 async function* complete(request: ModelRequest): ReturnType<Extract<Turn, (...fillerText: never[]) => unknown>> {

@@ -59,7 +59,7 @@ function readFailures(): KnownFailure[] {
   return JSON.parse(readFileSync(join(ROOT, KNOWN_FAILURES_FILE), 'utf8')) as KnownFailure[]
 }
 
-/** For example `38 still fails, 1 holds now`. */
+/** Counts the failures by state, for example `38 still fails, 1 holds now`. */
 function countStates(failures: readonly KnownFailure[]): string {
   const byState = Map.groupBy(failures, ({ state }) => state)
   return [...byState].map(([state, all]) => `${all.length} ${state}`).join(', ')

@@ -5,7 +5,7 @@ import type { Part } from './parts.ts'
 export interface Result {
   readonly part: string
   readonly outcome: string
-  /** YYYY-MM-DD. */
+  /** Date of the run, as YYYY-MM-DD. */
   readonly date: string
   /** The short hash, with `+` if the tree has uncommitted changes. */
   readonly commit: string

@@ -6,7 +6,7 @@ import { idsOf, kinds, readEvents } from './followers.ts'
 import type { Accepted } from './operations.ts'
 import type { World } from './world.ts'
 
-/** Runs with at least this number of events are not resumed after each event, because it takes too long. */
+/** Runs with this number of events or more are not resumed after each event, because that is slow. */
 const MAX_RESUMED = 60
 const AGENTS: ReadonlySet<string> = new Set(['default', 'helper', 'deep'])
 const COPIED = [

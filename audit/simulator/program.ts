@@ -159,7 +159,7 @@ export interface WaitingCall {
   readonly token: string
 }
 
-/** Builds the decision that a client sends for a call. The call is named by its id alone, or also by its message. */
+/** Builds the decision that a client sends for a call. It names the call only by its id, or also by its message. */
 export function decisionOn(
   { toolCallId, messageId, token, needs }: WaitingCall,
   allow: boolean,

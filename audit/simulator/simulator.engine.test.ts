@@ -11,7 +11,7 @@ import type { Options } from './simulation.ts'
 
 const execute = promisify(execFile)
 
-/** Time in ms after which no further seed starts, once `MIN_SEEDS` were played. */
+/** Time in ms after which no further seed starts, after the first `MIN_SEEDS`. */
 const BUDGET_MS = isWhole ? 25_000 : 10_000
 const MIN_SEEDS = isWhole ? 2 : 1
 

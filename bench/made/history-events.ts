@@ -51,7 +51,7 @@ const START = Date.UTC(2026, 0, 1)
 
 type Random = () => number
 
-/** One of this number of documents is remembered for queries. */
+/** Number of documents of which one is remembered for queries. */
 const KEPT = 40
 
 /**

@@ -203,7 +203,7 @@ function scripted(scripts: { readonly [model: string]: readonly Turn[] }, reques
   }
 }
 
-/** One complete completion of the script. */
+/** Builds a completion from an entry of the script. */
 export function completionOf(turn: Exclude<Turn, (...args: never[]) => unknown>): Completion {
   const toolCalls = (turn.calls ?? []).map((call, index) => ({
     id: call.id ?? `call-${index}`,

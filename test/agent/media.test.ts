@@ -30,7 +30,7 @@ const drawing = (name: string): Turn => ({ calls: [{ name: 'draw', arguments: JS
 const script = (turns: number): Turn[] =>
   Array.from({ length: turns }, (_, turn) => [drawing(`picture${turn}`), { text: `answer ${turn}` }]).flat()
 
-/** For each image or its note in a request: its name, and whether its bytes are present. */
+/** Lists the images of a request, or the notes that replace them: the name, and whether the bytes are present. */
 const seen = (request: ModelRequest | undefined): string[] =>
   (request?.messages ?? []).flatMap(({ parts }) =>
     parts.flatMap((part) => {
@@ -45,7 +45,7 @@ const open = async (turns: number, images: Agent['policies']['images'] = 'note')
   for (let turn = 0; turn < turns; turn++) await harness.settled(await harness.submit(`draw ${turn}`))
 }
 
-/** Records what each write of a log contains beside messages. */
+/** Records for each write to a log whether it contains a decision. */
 const noting = (log: Ports['log'], written: string[]): Ports['log'] => {
   const note = (what: string, context: unknown): void =>
     void written.push(context === undefined ? what : `${what} with a decision`)

@@ -104,7 +104,8 @@ export function historyIndexListsContract(harness: () => HistoryIndexHarness): v
   describe('hits grouped by session', () => {
     const scope = { tenant: 'groups' }
     const of = (session: string, text: string, change = {}) => document(text, { ...scope, session, ...change })
-    // More sessions than are ranked. Each contains the word harbour, every third twice, and one very often.
+    // More sessions than are ranked. Each contains the word harbour once. Every third contains it twice, and one session very
+    // often.
     const mentions = Array.from({ length: 110 }, (_, place) => [
       of(`g-${place}`, `the harbour of town ${place}`),
       ...(place % 3 === 0 ? [of(`g-${place}`, `a harbour again, ${place}`)] : []),

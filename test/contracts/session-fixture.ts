@@ -17,7 +17,7 @@ import type { CallResult, Round } from '../../functions/ports/run-log.ts'
 import type { NewSession } from '../../functions/ports/session-store.ts'
 import type { SessionPorts, Stores } from './stores.ts'
 
-/** One session of its own tenant in the stores of a suite. */
+/** One session in a separate tenant, in the stores of a suite. */
 export interface SessionFixture extends Stores {
   readonly key: SessionKey
 }
@@ -204,7 +204,7 @@ export const expectCode = async (promise: Promise<unknown>, code: ErrorCode): Pr
   await expect(promise).rejects.toMatchObject({ code })
 }
 
-/** Texts that stores often change. */
+/** Texts that stores often store incorrectly. */
 export const HOSTILE_TEXTS: readonly (readonly [string, string])[] = [
   ['empty', ''],
   ['NUL', 'a\u0000b\u0000'],

@@ -95,7 +95,7 @@ async function makeMessage(
   return { ...tool, parts: [{ type: 'text', text: `offloaded ${number}` }], output }
 }
 
-/** Split, so that this file contains no text that looks like a secret. */
+/** Adds a fake secret to some texts. It is split, so that this file contains no text that looks like a secret. */
 const secret = (number: number): string => (number % 41 === 0 ? ` with ${'ghp_'}${'a1B2'.repeat(9)}` : '')
 
 /** A call's row is written at its start and changed at its end. */

@@ -39,7 +39,7 @@ export interface ChatRequest {
 }
 
 export interface OpenAiServer {
-  /** For `MODEL_BASE_URL`. */
+  /** Value for `MODEL_BASE_URL`. */
   readonly baseUrl: string
   readonly requests: readonly RecordedRequest[]
   /** Parsed bodies of all requests so far. */

@@ -22,7 +22,7 @@ export interface Reply {
 }
 
 export interface RecordingServer {
-  /** Without a slash at the end. */
+  /** The server's URL, without a slash at the end. */
   readonly url: string
   readonly requests: readonly RecordedRequest[]
   close(): Promise<void>

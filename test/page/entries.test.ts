@@ -51,7 +51,7 @@ test("a member's messages follow its delegate call, even if its own call has an 
   expect(holderOf(entries, '6')).toBe('2')
 })
 
-/** The log in its imported or forked form, in which calls are named by their ids alone. */
+/** The log in its imported or forked form, in which messages name calls only by their ids. */
 const IMPORTED = TEAM.map(({ parent_message_id: _row, ...rest }) => rest)
 
 test('imported messages of a member follow its delegate call, before or after the result', () => {

@@ -27,9 +27,9 @@ export interface SlackCallRecord {
 type Written = Partial<Omit<StoredMessage, 'ts'>> & { readonly channel: string } & Readonly<Record<string, unknown>>
 
 export interface SlackServer {
-  /** For `SLACK_API_URL`. */
+  /** Value for `SLACK_API_URL`. */
   readonly apiUrl: string
-  /** For `TOOLTRAIL_ALLOWED_HOSTS`. */
+  /** Value for `TOOLTRAIL_ALLOWED_HOSTS`. */
   readonly host: string
   readonly calls: SlackCallRecord[]
   readonly state: SlackState

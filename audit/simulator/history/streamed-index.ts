@@ -23,7 +23,7 @@ import type { Harness } from '../harness.ts'
 const SHARDS = 2
 const MAX_RECORDS = 20
 const POLL_MS = 400
-/** A repeated batch arrives within this time. It is longer than the engine remembers removed documents. */
+/** A repeated batch arrives within this time, which is longer than the engine remembers removed documents. */
 const AGAIN_MS = 240_000
 /** Time that the function reserves at the end of an invocation. */
 const MARGIN_MS = 30_000

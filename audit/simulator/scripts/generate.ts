@@ -106,7 +106,7 @@ function asksOf(dice: Dice, horizon: number): Operation[] {
   return [asked, ...decided]
 }
 
-/** Many sessions that dead processes have left, of a few tenants. Some of them cannot be deleted for a while. */
+/** Many sessions of a few tenants, left by dead processes. Some of them cannot be deleted for a while. */
 function withBacklog(dice: Dice, seed: string, horizon: number, sessions: readonly ScriptSession[]): Script {
   const states = ['running', 'queued', 'deleted', 'expired'] as const
   const most = dice.pick('most left', states)

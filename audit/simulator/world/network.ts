@@ -15,7 +15,7 @@ export type Observer = (
 
 /**
  * Wraps a port for one process. Each call is a request that takes time, and may be late, fail or get no response. It also arrives
- * if its sender dies, unless the fault says that unsent requests are lost.
+ * if its sender dies, except if `leavesRequests` is false: then requests in flight are lost.
  */
 export function throughNetwork<Port extends object>(
   harness: Harness,
@@ -84,7 +84,7 @@ async function request(
       })
     }
     const late = fault?.how === 'late' ? fault.milliseconds : 0
-    // Work with steps of its own must not be awaited in this step.
+    // Work that consists of steps must not be awaited in this step.
     harness.timeline.after(there + late, undefined, steps === undefined ? arrive : () => void arrive())
   })
 }

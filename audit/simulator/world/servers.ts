@@ -220,7 +220,7 @@ function createProgramOf(parts: Parts, process: Process, hints: Hints): Program 
     )
   const { names: _, ...objects } = outputs
   const check = (request: ModelRequest): void => {
-    // After days, idempotency keys are forgotten, so a repeated input is in the log twice.
+    // After a day, idempotency keys are forgotten, so a repeated input may be in the log twice.
     if (harness.timeline.slept() === 0) checkConversation(sessions, request)
   }
   const queue = hints.queueOf(process)

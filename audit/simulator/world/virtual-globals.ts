@@ -10,8 +10,8 @@ import type { Process, Timeline } from './timeline.ts'
 let harness: { readonly timeline: Timeline; readonly dice: Dice } | undefined
 
 /**
- * From now on code that runs in a simulated process gets the simulation's time and random numbers from timers, clocks and
- * `crypto`; all other code gets the real ones. Only what functions/agent and its packages use is replaced.
+ * Replaces timers, clocks and `crypto`: code in a simulated process gets the simulation's time and random numbers. Other code
+ * gets the real ones. Only what functions/agent and its packages use is replaced.
  */
 export function enterHarness(next: typeof harness): void {
   if (harness === undefined) replaceGlobals()

@@ -84,7 +84,7 @@ export const dynamodbPorts = (dependencies: DynamoDependencies): SessionPorts =>
 
 const READS: ReadonlySet<string> = new Set([BatchGetItemCommand.name, QueryCommand.name])
 
-/** Another process may write before each request. */
+/** Lets another process write before each request. */
 function waitBefore(client: DynamoDBClient, between: NonNullable<Opening['between']>): void {
   client.middlewareStack.add(
     (next, { commandName = '' }) =>

@@ -1,6 +1,7 @@
 /* Evidence, usage: A late first attempt of `steer` or of a count changes nothing twice on DynamoDB. */
 /*
- * Usage is counted once, whatever is repeated (promises L3, record 18). A run of some 29 agents moves counters from the header to the
+ * Usage is counted once, even if writes are repeated (promises L3, record 18). A run of about 29 agents moves counters from the
+ * header to the
  * run before it ends (`moveCounters`). The holder repeats the end after 10 s and does not stop the first attempt, whose move may land
  * between the second's read and write.
  */

@@ -11,7 +11,7 @@ import type { RunningServer } from './servers.ts'
 const part = { type: 'text', text: 'THE TEXT' }
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 
-/** Results by variant, with what the model must see beside the text. */
+/** Results by variant. `seen` is the content that the model must get in addition to the text. */
 const RESULTS: {
   readonly [variant: string]: { readonly result: unknown; readonly seen?: string; readonly more?: object }
 } = {

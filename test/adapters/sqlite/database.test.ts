@@ -30,7 +30,7 @@ describe('a database file', () => {
       while (Date.now() < Number(at));
       const database = openDatabase(path)
       transaction(database, () => write(database, ${JSON.stringify(insertKey)}, name, name, 't', 0, '{}'))`
-    // Long enough for every process to have loaded the module before the first one opens the file.
+    // A start time after which every process has loaded the module, so that all open the file at once.
     const at = Date.now() + 1_500
     const run = promisify(execFile)
     const processes = ['a', 'b', 'c', 'd', 'e', 'f'].map((name) =>

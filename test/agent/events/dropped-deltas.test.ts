@@ -7,7 +7,7 @@ const delta = (text: string, part = 0): RunEvent => ({ type: 'text.delta', runId
 const began: RunEvent = { type: 'round.started', runId: 'r', round: 0 }
 const again: RunEvent = { type: 'round.restarted', runId: 'r', round: 0, reason: 'retry' }
 
-/** Starts more rounds than a process keeps. */
+/** Starts more rounds than a process stores for its followers. */
 function startOthers(bus: ReturnType<typeof createEventBus>): void {
   for (let count = 0; count < 300; count++) bus.emit({ ...key, session: `other-${count}` }, { ...began, runId: 'o' })
 }

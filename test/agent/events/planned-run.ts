@@ -11,7 +11,10 @@ import { fc } from '../../generators/seeded.ts'
 import { completionOf, makeTool, openHarness } from '../harness.ts'
 import type { Harness, Turn } from '../harness.ts'
 
-/** A tool that returns at once or later, a client tool, one that needs approval, one whose sources are invalid, a member's task. */
+/**
+ * Kinds of calls: a tool that returns at once or later, a client tool, a tool with an approval, a tool with invalid sources, a
+ * member's task.
+ */
 const KINDS = ['quick', 'held', 'held', 'ask', 'careful', 'faulty', 'team'] as const
 type Kind = (typeof KINDS)[number]
 
@@ -78,8 +81,8 @@ const textsOf = (request: ModelRequest): string =>
 /**
  * Plays a plan in two processes on one store, with followers in both. Some followers stay; others disconnect after each
  * event and resume with its id.
- * Throws unless each follower gets every event of the run once and in the same order. Each prefix of the events plus
- * the events after resuming there must give all of them.
+ * Throws unless each follower gets every event of the run once and in the same order. Each prefix of the events, together with
+ * the events after resuming there, must be complete.
  */
 export async function playPlan(plan: Plan, change?: (ports: Ports) => Ports): Promise<void> {
   const gates = createGates()

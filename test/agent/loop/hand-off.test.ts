@@ -156,7 +156,7 @@ test('an input and a tool result are accepted and due even if their hint cannot 
 })
 
 describe('a run that arrives while a worker checks for more work', () => {
-  /** A worker that has ended a run and found no more work, but has not stopped yet. */
+  /** Opens a worker that has ended a run and found no more work, but has not stopped yet. */
   async function leaving() {
     const { begun, release, pass } = gate()
     const opened = await openHarness({

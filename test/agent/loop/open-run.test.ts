@@ -59,7 +59,7 @@ test('a holder that learns from a failed result write that its lease is lost sta
     makeTool(name, async () => {
       ran.push(name)
       if (place > 0) await until(() => isRefused)
-      // The first call to end lets the ninth start. The calls that end now let the tenth start.
+      // Eight calls run at a time. The ninth starts when the first one ends, and the tenth when these end.
       await turns()
       return { text: '' }
     }),

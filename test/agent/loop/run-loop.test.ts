@@ -162,7 +162,7 @@ describe('a run', () => {
     await settled(await submit('go'))
     const rows = (await log()).filter((message) => message.role === 'tool')
     expect(rows).toHaveLength(200)
-    // The maximum of one DynamoDB transaction.
+    // 64 is the maximum of one DynamoDB transaction.
     expect(written).toEqual([64, 64, 64, 8])
     // Events read from the log equal the live events.
     for (const stored of rows.flatMap(messageEvents))

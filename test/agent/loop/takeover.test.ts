@@ -233,7 +233,7 @@ test('a process that was suspended until its lease was nearly expired starts no 
     makeTool(name, async () => {
       ran.push(name)
       await clock.sleep(place === 0 ? 20 : 100)
-      // The first call to end lets the ninth start.
+      // Eight calls run at a time, so the ninth starts when the first one ends.
       if (place === 0) ahead = 51_000
       return { text: '' }
     }),

@@ -43,7 +43,7 @@ const models: Models = {
           : { text: 'It is fine.' }
       const [first, ...rest] = turn.text.split(/(?<= )/)
       yield { type: 'text.delta', part: 0, text: first ?? '' }
-      // Long enough for a separate chunk.
+      // Waits long enough for the text to become a separate chunk.
       if (turn.text !== 'Let me look.') await sleep(1_300)
       yield { type: 'text.delta', part: 0, text: rest.join('') }
       yield { type: 'completion', completion: completionOf(turn) }

@@ -30,7 +30,7 @@ test('the first words are sent immediately', async () => {
   harness = await openSlackHarness({
     script: [
       async function* () {
-        // Longer than the start of a run. By then Slack shows the run without text.
+        // Waits longer than the start of a run, so that Slack shows the run without text first.
         await new Promise((resolve) => setTimeout(resolve, 100))
         yield { type: 'text.delta', part: 0, text: 'At once.' }
         first.resolve()

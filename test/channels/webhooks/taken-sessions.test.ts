@@ -57,7 +57,7 @@ test('deliveries for a session id in use stay in one replacement session after t
   expect(await deliver()).toBe(second)
   expect(await deliver('bob')).toBe(second)
   expect(await sessions.read(keyOf(second))).toMatchObject({ owner: 'ada', byChannel: true })
-  // The taken ids are free again, and the conversation keeps its session.
+  // After their deletion, the taken ids are free, but the conversation stays in its session.
   for (const session of ['s-7', first]) await deletion.tombstone(keyOf(session))
   expect(await deliver()).toBe(second)
   expect((await reader.runs(keyOf('s-7'), { limit: 9 })).runs).toEqual([])

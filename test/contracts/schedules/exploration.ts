@@ -42,7 +42,7 @@ export interface Options {
   /** Maximum number of steps that a schedule chooses. */
   readonly steps: number
   readonly path?: string
-  /** Looks for a smaller schedule that fails. */
+  /** Whether to search for a smaller failing schedule. */
   readonly shrink: boolean
 }
 

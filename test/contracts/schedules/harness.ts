@@ -70,7 +70,7 @@ export interface Harness {
   hints: number
   /** The next holder that polls hands off its run. */
   handOff: boolean
-  /** Set when hints and adversaries are gone, and only the sweeper wakes workers. */
+  /** Set in the fair phase: there are no more hints and faults, and only the sweeper wakes workers. */
   fair: boolean
   /** The latest time shown by the clock. */
   latest: number

@@ -147,7 +147,7 @@ function checkCall(
   is: Message,
 ): void {
   if (was.role !== 'tool' || is.role !== 'tool') throw new Violation('a message is never rewritten', was.id)
-  // Its run ended first: the member's messages are in the log.
+  // If the run ends first, the member's messages stay in the log and its delegate call is cancelled.
   const isLeft = was.status === 'running' && is.status === 'cancelled' && isDelegation(was)
   const isStep = isLeft || CALL_STEPS[was.status].includes(is.status)
   must('an ended call never changes', isStep, `${was.status} to ${is.status}`)
@@ -170,7 +170,7 @@ function checkRuns(harness: Watched, before: Snapshot, after: Snapshot): void {
     known.delete(run.id)
     if (was === undefined) checkAccepted(before, after, run)
     else if (was.status !== run.status) checkRunStep(harness, before, after, was, run)
-    // The next step of its import may continue an open one.
+    // The next step of an import may continue a run that was imported before.
     else if (isEnded(run.status) && run.stopReason !== 'imported')
       must('an ended run never changes', isDeepStrictEqual(was, run), run.id)
   }
@@ -213,7 +213,7 @@ function checkRunStep(harness: Watched, before: Snapshot, after: Snapshot, was: 
       'a run pauses only for calls that wait, and not when cancelled',
       (after.header?.waiting ?? 0) > 0 && header?.cancel === undefined,
     )
-  // Its client may not have received the response yet.
+  // A stored cancel counts, too: its client may not have received the response yet.
   const isCancelled = header?.cancel !== undefined || harness.ghosts.cancelled.has(run.id)
   if (run.status === 'completed' || run.status === 'failed')
     must('an acknowledged cancel ends cancelled', !isCancelled, step)

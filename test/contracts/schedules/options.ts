@@ -99,7 +99,7 @@ export function replace(harness: Harness, { root }: ProcessState): void {
   if (name.startsWith('worker')) harness.processes.spawn(`${name}'`, (process) => work(harness, process))
 }
 
-/** A heartbeat now, or one that is sent now and lands later. */
+/** Options of a holder: a heartbeat that lands now, or one that lands later. */
 function beatsOf(harness: Harness, budget: Spending, { process }: ProcessState): Option[] {
   const flight = (): Flight => ({
     name: 'heartbeat',

@@ -45,14 +45,14 @@ interface Parked {
 
 export interface ProcessState {
   readonly process: Process
-  /** The process that it belongs to: itself, or the process that it works for. */
+  /** The process that dies with it: itself, or the process that it works for. */
   readonly root: ProcessState
   readonly parked: Parked[]
-  /** Its current write. */
+  /** The current write of the process. */
   act: Act | undefined
   failure: unknown
   done: boolean
-  /** Its requests inside port calls, executed one after the other. */
+  /** Requests within port calls of the process. They are executed one after the other. */
   requests: Promise<unknown>
   /** Resolves when it has stopped again or ended. */
   stopped: PromiseWithResolvers<void>
@@ -61,7 +61,7 @@ export interface ProcessState {
 export interface Processes {
   readonly all: ReadonlySet<ProcessState>
   readonly flights: Flight[]
-  /** With `parent`: a part of that process that runs concurrently. */
+  /** Starts a process. With `parent`, it is a part of that process that runs concurrently. */
   spawn(name: string, body: (process: Process) => Promise<void>, parent?: Process): ProcessState
   /** Resumes one process until it stops again. */
   resume(state: ProcessState, fate: Fate): Promise<void>

@@ -213,7 +213,7 @@ async function look(harness: Harness, act: Act | undefined): Promise<void> {
   if (listed !== isDue(harness)) throw new Violation('the sweeper finds exactly what is due')
 }
 
-/** No more faults, no more hints. All processes take steps in turn. Time passes only when none can. */
+/** Ends faults and hints, and lets all processes take steps in turn. Time advances only when no process can continue. */
 async function continueFairly(harness: Harness): Promise<void> {
   const { processes, stores } = harness
   harness.fair = true

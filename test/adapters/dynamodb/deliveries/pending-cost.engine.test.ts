@@ -14,7 +14,7 @@ import { createTestTable, dynamodbPorts } from '../engine.ts'
 import { countReadUnits } from '../read-units.ts'
 
 const OVER = 300
-/** As many bytes as the state of a reply with several messages. */
+/** A state of the size of a Slack reply with several messages. */
 const state = { text: 'x'.repeat(4_000) }
 const delivery = { kind: 'paper', target: {} }
 const OF_RUN = '01J00000000000000000000000'

@@ -41,7 +41,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
     const begun = performance.now()
     meter.units = 0
     await sleep(SECONDS * 1_000)
-    // The window may hold one reading more than its share.
+    // The measured interval may contain one read more than its share.
     return (Math.max(0, meter.units - 1) * 1_000) / (performance.now() - begun)
   }
 

@@ -155,7 +155,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       await startRun(fixture)
       const run = newRun({ idempotency: { keyHash: 'key', bodyHash: 'body' } })
       let first = ''
-      // Its id is the smaller one, so the order of the inputs allows both.
+      // The repeated input gets a smaller id, because its clock is behind. The order of the inputs would therefore allow both.
       fixture.clock.advance(20_000)
       const repeat = async (): Promise<void> => {
         fixture.clock.advance(-10_000)

@@ -7,7 +7,7 @@ import { dynamodbEngine } from '../engine.ts'
 import { countReadUnits } from '../read-units.ts'
 
 const QUEUED = 300
-/** Almost the maximum size of an input in a row. */
+/** An input of almost the maximum size that fits into a row. */
 const TEXT = 'x'.repeat(4_000)
 
 withEngines(['dynamodb'], ({ dynamodb }) => {

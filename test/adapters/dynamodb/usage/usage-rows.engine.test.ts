@@ -10,7 +10,7 @@ import { withEngines } from '../../../engines/with-engines.ts'
 import { createTestTable } from '../engine.ts'
 
 const DAY = '2026-11-22'
-/** Requests of 25 rows at a time. */
+/** Number of concurrent requests. Each writes 25 rows. */
 const AT_ONCE = 8
 
 withEngines(['dynamodb'], ({ dynamodb }) => {

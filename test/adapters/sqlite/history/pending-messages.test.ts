@@ -143,7 +143,7 @@ describe('pending words', () => {
     await expect(projection.merge()).rejects.toThrow('FOREIGN KEY')
     database.exec('DROP TRIGGER orphan')
     dropMessages(database, key, ids)
-    // Its rows reuse the numbers of the other session's rows.
+    // The rows of this session reuse the row numbers of the other session.
     storeMessages(database, { tenant: 'acme', session: 's-2' }, writeLog().user('a giraffe').log)
     await projection.merge()
     expect(readAll(database, 'SELECT word FROM historyVocabulary')).toEqual([{ word: 'giraffe' }])

@@ -108,7 +108,7 @@ async function walk(log: readonly Message[], agent: Agent): Promise<Step[]> {
     } else if (before === undefined) decided = atBegin(point, agent, decided)
     const of = requested(point, agent, decided)
     const sized = await sizeRequest(of)
-    // Images above the limit of the policy are left out after their turn.
+    // Images above the limit of the policy are omitted after their turn.
     const changes = isNew && (agent.policies.replay === 'conversation' || hasMedia(point.log))
     const extendsLast = before !== undefined && decided === known && sized.decision === undefined && !changes
     steps.push({ point, of, sized, extendsLast })

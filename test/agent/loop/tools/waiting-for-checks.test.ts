@@ -23,7 +23,7 @@ const entry = {
   anyOf: [{ type: 'string' }, { type: 'object', required: ['a'], properties: { a: { type: 'number' } } }],
 }
 const parameters = { type: 'object', properties: { items: { type: 'array', items: entry } } } as const
-/** Some 130 KB, which fit; a check takes about a tenth of a second, and its rest three times as long. */
+/** Valid arguments of about 130 KB. A check takes about 0.1 s, and the pause after it three times as long. */
 const text = JSON.stringify({ items: Array.from({ length: 12_000 }, (_, a) => ({ a })) })
 
 test('runs that wait for each other’s checks hold their leases, and each asks its model once', async () => {

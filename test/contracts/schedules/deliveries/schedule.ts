@@ -107,7 +107,7 @@ async function step(world: World, state: ProcessState, fate: Fate): Promise<void
   }
 }
 
-/** No more faults, and no hints except the sweeper's. Time passes only when no process can continue. */
+/** Ends faults, and all hints except the sweeper's. Time advances only when no process can continue. */
 async function continueFairly(world: World): Promise<void> {
   const { processes, stores, trace } = world
   world.hints = 0
