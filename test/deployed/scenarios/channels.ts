@@ -107,7 +107,7 @@ export function declareChannels(system: () => System): void {
     expect(received[0]?.slice(0, 2)).toStrictEqual([reported?.id, 'run.completed'])
   })
 
-  test('a missing secret of the settings is reported in the log and does not affect anything else', () => {
+  test('a missing secret of the settings is reported in the log and counted', () => {
     const log = system().functions.Api.log()
     expect(log).toContain(`webhooks.unset.verify.secrets.0: there is no variable ${MISSING}`)
     expect(log).toContain('"MissingSecrets":1')

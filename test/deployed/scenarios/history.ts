@@ -68,7 +68,7 @@ export function declareHistory(system: () => System): void {
     await expectGone(system(), 'expired', 'juniper')
   })
 
-  test('rows that a late writer stores for a deleted session are also removed', async () => {
+  test('objects that a late writer stores for a deleted session are also removed', async () => {
     const { deployment, engines } = system()
     const objects = { Bucket: deployment.output(DATA, 'BucketName'), Prefix: prefixOf('late') }
     const count = async (): Promise<number> =>

@@ -75,7 +75,7 @@ export function declareTour(system: () => System): void {
     expect(model.requests.at(-1)?.headers.authorization).toBe('Bearer from the secret')
   })
 
-  test('the smoke test program passes and leaves no session', async () => {
+  test('the smoke test program passes all seven steps', async () => {
     const { client } = system()
     const steps: string[] = []
     const key = client.headers['authorization']?.replace('Bearer ', '')
