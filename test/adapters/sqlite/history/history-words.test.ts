@@ -172,7 +172,7 @@ describe('the stored vocabulary of SQLite', () => {
     expect(list("SELECT rowid AS word FROM historyWordParts WHERE historyWordParts MATCH 'wor'")).toEqual([])
   })
 
-  test('lists words by session, owner and tenant, in any order and beyond the counted number', () => {
+  test('lists the words of each session, owner and tenant, in whatever order they are written', () => {
     const random = randomNumbers(20_261_124)
     const pick = (count: number): number => Math.floor(random() * count)
     const wanted = {
