@@ -84,22 +84,6 @@ describe('a decision for a request without a completion, after a takeover,', () 
     expect(bytes(second)).toBe(bytes(first))
   })
 
-  it('prevents the request if it could not be recorded because the lease was lost', async () => {
-    const without = (log: Ports['log']): Ports['log'] => ({
-      ...log,
-      recordDecision: async ({ session, generation }) => {
-        throw new LeaseLost(session, generation)
-      },
-    })
-    const script = Array.from({ length: 13 }, () => answer)
-    const policies = { contextTokens: 2_000, consolidation: false } as const
-    harness = await openHarness({ script, policies, change: (ports) => ({ ...ports, log: without(ports.log) }) })
-    await converse()
-    await harness.submit(`12 ${WORDS.repeat(60)}`)
-    await harness.worker.idle()
-    expect(harness.requests).toHaveLength(12)
-  })
-
   it.each([1, 3])('still omits images, even if %s are allowed', async (reattach) => {
     const shot = (filename: string) => ({ type: 'image', mediaType: 'image/png', filename, data: DOT }) as const
     const policies = { images: { reattach: 2 } }
@@ -113,4 +97,20 @@ describe('a decision for a request without a completion, after a takeover,', () 
     expect(media(second)).toEqual(['two', 'three'].slice(-reattach))
     if (reattach > 1) expect(bytes(second)).toBe(bytes(first))
   })
+})
+
+it('a request is not sent if its decision could not be recorded because the lease was lost', async () => {
+  const without = (log: Ports['log']): Ports['log'] => ({
+    ...log,
+    recordDecision: async ({ session, generation }) => {
+      throw new LeaseLost(session, generation)
+    },
+  })
+  const script = Array.from({ length: 13 }, () => answer)
+  const policies = { contextTokens: 2_000, consolidation: false } as const
+  harness = await openHarness({ script, policies, change: (ports) => ({ ...ports, log: without(ports.log) }) })
+  await converse()
+  await harness.submit(`12 ${WORDS.repeat(60)}`)
+  await harness.worker.idle()
+  expect(harness.requests).toHaveLength(12)
 })
