@@ -64,7 +64,7 @@ export function createEventFilter(): EventFilter {
         return event.messageId > emitted && !known.has(eventId(event.messageId, 'tool_call.completed'))
       if (!('round' in event)) return true
       if (isOver(threadOf(event)) || event.round <= last(stored, event)) return false
-      // Deltas without the start of their round would begin in its middle.
+      // Deltas are dropped until their round's start is received: a text must not begin in the middle.
       if (isDelta(event)) return event.round <= last(started, event)
       if (event.type === 'round.started' && event.round <= last(started, event)) return false
       started.set(threadOf(event), Math.max(last(started, event), event.round))

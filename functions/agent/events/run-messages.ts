@@ -24,7 +24,8 @@ const isFinal = (message: Message): boolean => message.role !== 'tool' || !OPEN_
 /**
  * Yields a run's messages after `after`, in order, at least as new as at the start of the read. Final messages are
  * shared between readers. A slow reader holds only its own open calls in memory; it reads the log again if the shared
- * messages it needs were evicted. `kept`: the underlying reader, whose readers share messages.
+ * messages it needs were evicted. `kept`: the process's reader, which all followers have in common. It is the key of the shared
+ * messages.
  */
 export async function* runMessages(
   reader: LogReader,

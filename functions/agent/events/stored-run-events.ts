@@ -11,7 +11,7 @@ import type { Timeline, TimelineEvent } from './run-timeline.ts'
 
 interface Reading {
   readonly reader: LogReader
-  /** The underlying reader, whose readers share messages. */
+  /** The process's reader, which all followers have in common. It is the key of the shared messages. */
   readonly kept: LogReader
   /** Called when all events of the messages up to this one have been shown. */
   passed?(message: string): void

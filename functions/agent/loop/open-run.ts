@@ -28,7 +28,7 @@ export async function openRun(ports: LoopDependencies, held: HeldRun): Promise<R
   const state = createState(ports, held, agent ?? absentAgent(held.run.agent))
   try {
     rejectCancelled(held)
-    // Checked before any step that takes long or may be the cause of the crashes.
+    // A crash loop is detected before any step that takes long or may cause the crashes.
     const crashLoop = endOfCrashLoop(state)
     if (crashLoop === undefined) {
       await openLeader(state)

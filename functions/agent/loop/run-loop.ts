@@ -60,7 +60,7 @@ async function lead(state: RunState, handOff: HandOff): Promise<LoopEnding> {
   }
 }
 
-/** `signal` may cut a completion off. */
+/** `signal` cuts off a completion in flight. */
 type Stops = Pick<HandOff, 'afterRound'> & { readonly signal: AbortSignal }
 
 /** Advances a thread until it ends, waits or must be handed off. Leader and members work in the same way. */
