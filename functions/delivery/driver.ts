@@ -130,7 +130,7 @@ export function createDeliveryDriver(given: DriverDependencies): DeliveryDriver 
   }
 }
 
-/** The run whose delivery the process that executes it starts with this event. */
+/** Returns the run of an event if its delivery starts with this event. The process that executes the run starts the delivery. */
 function runToDeliver(channels: ReadonlyMap<string, Channel>, event: RunEvent): Run | undefined {
   if (!('run' in event) || event.run.delivery === undefined) return undefined
   const begins = channels.get(event.run.delivery)?.begins

@@ -49,7 +49,10 @@ interface Followed {
   readonly run: string
   /** Ids of the events that have been shown. */
   readonly shown: Set<string>
-  /** An event of the last message shown first. Events of its run before that message's round are not read. */
+  /**
+   * An event of the last message that was shown before following began. Events of its run before that message's round are not
+   * read.
+   */
   readonly after: string | undefined
   readonly json: boolean
 }

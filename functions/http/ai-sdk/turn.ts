@@ -100,7 +100,7 @@ export async function acceptCallOutputs(
   const resolutions = isEnded(run.status) ? [] : asked.flatMap((row) => resolutionOf(row, partOfCall(row)))
   if (resolutions.length > 0) await service.resolve(session, run.id, resolutions, { here: true })
   const seen = await seenBefore(reader, key, run, new Set(asked.map((row) => row.id)))
-  // The client shows a delegation only as waiting, without its real end.
+  // The client has seen a delegation only in the state of waiting, and not its real end.
   const open = (seen?.open ?? asked).filter((row) => row.needs === undefined || !hasEnd(partOfCall(row)))
   const { messages } = await reader.messages(key, { order: 'descending', limit: 1 })
   const after = seen?.after ?? asked.at(-1)?.id ?? messages[0]?.id

@@ -25,7 +25,7 @@ export type RunStep =
       /** The next piece of the raw arguments. */
       readonly arguments: string
     })
-  /** Follows the pieces of its completion. */
+  /** A stored completion. This step comes after the pieces of the completion. */
   | (StepNames & { readonly type: 'completion'; readonly message: AssistantMessage })
   | (StepNames & { readonly type: 'call_started' | 'call_ended'; readonly message: ToolMessage })
   | { readonly type: 'notice'; readonly event: NoticeEvent }

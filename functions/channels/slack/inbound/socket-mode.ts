@@ -17,8 +17,8 @@ const PINGS = 'undici:websocket:ping'
 /** Limit of a message, in characters. Slack's events are far smaller; the HTTP endpoint has the same limit. */
 const MAX_MESSAGE_CHARACTERS = 4 * 1024 * 1024
 /**
- * Limit of the characters of messages that are not durable yet: a WebSocket has no flow control. Each message counts as
- * `MESSAGE` more.
+ * Limit of the characters of messages that are not durable yet, because a WebSocket has no flow control. For each message,
+ * `MESSAGE` is added to its characters.
  */
 const MAX_PENDING_CHARACTERS = 32 * 1024 * 1024
 const MESSAGE = 4_096

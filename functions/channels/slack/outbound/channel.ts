@@ -60,8 +60,8 @@ export function createSlackChannel(dependencies: ChannelDependencies): RunChanne
         return await deliver(dependencies, work)
       } catch (error) {
         if (error instanceof SlackBusy) return { retryAt: clock.now() + error.milliseconds }
-        // The process is stopping during a request. Slack may still process the request; the thread shows the message
-        // only after that.
+        // The process is stopping during a request. Slack may still process the request, so the thread shows only later whether
+        // the message was posted.
         if (work.signal.aborted && isUncertain(readState(work.delivery.state)))
           return { retryAt: clock.now() + IN_PROGRESS_MS, keepClaim: true }
         if (!isFinal(error)) throw error
