@@ -22,7 +22,7 @@ interface Props {
   readonly store: ConversationStore
   readonly session: string
   readonly target: string | undefined
-  /** Name of the part of a call in which a search found it, such as `Result`. */
+  /** Name of the part of a call in which a search found the words, such as `Result`. */
   readonly found: string
   /** Whether no field may take the focus. */
   readonly stepped: boolean

@@ -64,12 +64,12 @@ export function NewSession({ changed }: { readonly changed: () => void }) {
   )
 }
 
-/** Starts a session that is not shown. */
+/** Sends the first input of a session that is not shown. */
 async function sendElsewhere(id: string, draft: Draft): Promise<void> {
   try {
     await client.sendMessage(id, { content: await contentOf(draft) })
   } catch {
-    restore(id, draft) // If it is opened and sent there, its error is shown.
+    restore(id, draft) // A person may open the session and send the draft again, which shows the error.
   }
 }
 
