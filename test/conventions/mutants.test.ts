@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { expect, test } from 'vitest'
-import { LISTS, missingIn } from '../../audit/mutants/mutants.ts'
+import { LISTS, missingIn, suitesFor } from '../../audit/mutants/mutants.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 const ALL = LISTS.flatMap(({ mutants }) => mutants)
@@ -19,4 +19,19 @@ test('each recorded answer refers to a listed mutant', () => {
   const answers = readFileSync(join(ROOT, 'audit/mutants/answers.txt'), 'utf8').trim().split('\n')
   const names = new Set(ALL.map(({ name }) => name))
   expect(answers.map((line) => line.split(' | ')[0] ?? '').filter((name) => !names.has(name))).toEqual([])
+})
+
+test('the paths of the suites exist, and the names that they exclude', () => {
+  const files = globSync('{test,audit}/**/*.test.ts', { cwd: ROOT })
+  const words = new Set(
+    LISTS.flatMap(({ mutants, suites }) => mutants.flatMap((mutant) => suitesFor(mutant, suites))).flatMap(
+      ({ command }) => command,
+    ),
+  )
+  const paths = [...words].map((word) => word.replace('--exclude=', '')).filter((word) => word.startsWith('test/'))
+  expect(paths.filter((path) => !files.some((file) => file.startsWith(path)))).toEqual([])
+  const excluded = [...words].flatMap((word) => /^--testNamePattern=\^\(\?!\.\*(.+)\)$/.exec(word)?.[1] ?? [])
+  const named = files.map((file) => readFileSync(join(ROOT, file), 'utf8')).join('\n')
+  expect(excluded).not.toEqual([])
+  expect(excluded.filter((name) => !named.includes(name))).toEqual([])
 })
