@@ -46,7 +46,7 @@ test('exact numbers are read at any depth', () => {
 test('reading and writing any JSON text keeps the spelling of its numbers', () => {
   fc.assert(
     fc.property(jsonText, (text) => {
-      // `written` must keep duplicate names, and the order of names that look like array indexes.
+      // `jsonText` has no duplicate names, and no names like array indexes, because JavaScript would change their order.
       expect(written(text)).toBe(compactJson(text, { from: 0, to: text.length }))
     }),
   )
