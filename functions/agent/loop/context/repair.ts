@@ -90,8 +90,8 @@ function refusedBefore({ held }: RunState, { omitted, refused }: Repairs): Messa
 }
 
 /**
- * Whether a former run was refused in every form, and its messages are not omitted yet. Then they are omitted before any other
- * change is tried.
+ * Whether a former run was refused in every form, and its messages are not omitted yet. Then they are omitted first, unless
+ * the length is certainly the reason of a refusal.
  */
 export const hasRefusedMessages = (state: RunState, { thread }: Asked): boolean =>
   isLeaders(thread) && refusedBefore(state, repairsFor(state.context.decided, thread.agent.model)) !== undefined
