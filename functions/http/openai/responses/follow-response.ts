@@ -38,8 +38,8 @@ interface Followed {
 }
 
 /**
- * Remembers the output of a completed Response. The session is then found by the history of a client that sends all messages.
- * That client may send the output's items, or only their text.
+ * Returns a function that remembers the output of a completed Response. The session is then found by the history of a client that
+ * sends all messages. That client may send the output's items, or only their text.
  */
 export const remembering =
   (dependencies: RouteDependencies, { turn, about }: NewResponse, shown: ShownResponse): Remember =>

@@ -54,7 +54,7 @@ export const REPEAT_MS = 60_000
 /** How long a session remembers idempotency keys, in milliseconds. */
 export const KEYS_MS = 86_400_000
 
-/** Returns the client and the agent of a turn, as a text. Requests with different texts never repeat each other. */
+/** Returns the client and the agent of a turn, as a text. Requests with different texts are no repetitions. */
 export const scopeOf = ({ caller, agent, user }: Pick<ChatTurn, 'caller' | 'agent' | 'user'>): string =>
   JSON.stringify([caller.owner ?? null, caller.key?.id ?? null, agent, user ?? null])
 

@@ -96,7 +96,10 @@ async function readSlot(
 
 const slotName = (turn: ChatTurn, slot: number): string => `attempt ${slot} ${turn.turnHash}`
 
-/** Finds an undelivered turn of a named session that a version before 2026-12 stored. Its key names the run before it. */
+/**
+ * Finds an undelivered turn of a named session that a version before 2026-12 stored. Its key is derived from the run before the
+ * turn.
+ */
 async function noteOfEarlierVersion({ names }: RouteDependencies, turn: ChatTurn): Promise<Attempt | undefined> {
   if (!turn.isNamed || turn.place === undefined) return undefined
   const name = `turn ${sha256(JSON.stringify([scopeOf(turn), turn.place, turn.bodyHash]))}`
