@@ -30,11 +30,7 @@ export const DELIVERY_MUTANTS = [
   ]),
   ...inFile('functions/delivery/give-up.ts', [['nobody is told of what is given up', '  noteFailure?.(failed)\n', '']]),
   ...inFile('functions/delivery/unserved.ts', [
-    [
-      'a delivery is postponed before others can claim it',
-      'now - due < LEFT_TO_OTHERS_MS && seen.hinted',
-      'now < due && seen.hinted',
-    ],
+    ['a delivery is postponed before others can claim it', 'clock.now() - due >= LEFT_TO_OTHERS_MS', 'due > 0'],
     ['a delivery without settings is retried for ever', 'failures >= MAX_POSTPONEMENTS', 'failures < 0'],
   ]),
   ...inFile('functions/domain/delivery.ts', [

@@ -29,25 +29,28 @@ export async function leaveToOthers({ outbox, clock }: Dependencies, seen: Deliv
   if (seen.hinted !== true && (seen.due ?? now) > now) await outbox.change(seen, { due: now })
 }
 
-/** Whether this process leaves a due delivery to others. It is postponed if no process has claimed it for a while. */
+/**
+ * Whether this process leaves a due delivery to others, which get time to claim it. It is postponed after that. A process
+ * that has no place for a delivery yet marks it repeatedly, and so it is due for a short time only.
+ */
 export async function isLeft(dependencies: Dependencies, seen: Delivery): Promise<boolean> {
   if (await isServed(dependencies, seen)) return false
-  await postponeUnserved(dependencies, seen)
+  const { clock } = dependencies
+  const { due = 0 } = seen
+  if (clock.now() - due >= LEFT_TO_OTHERS_MS) await postponeUnserved(dependencies, seen)
   return true
 }
 
 /**
- * Postpones a delivery without a channel or settings here, so that it does not hide others that are due. Other processes
- * get time to claim it first. If no process ever does, the delivery fails after a day. A delivery of an unknown kind
- * never fails: a newer version may have stored it.
+ * Postpones a delivery without a channel or settings here, so that it does not hide others that are due. If no process
+ * ever claims it, the delivery fails after a day. A delivery of an unknown kind never fails: a newer version may have
+ * stored it.
  */
 export async function postponeUnserved(dependencies: Dependencies, seen: Delivery): Promise<void> {
   const { outbox, channels, clock, logger } = dependencies
-  const { tenant, session, id, kind, due = 0 } = seen
-  const now = clock.now()
-  if (now - due < LEFT_TO_OTHERS_MS && seen.hinted !== true) return
+  const { tenant, session, id, kind } = seen
   const failures = channels.has(kind) ? seen.failures + 1 : seen.failures
   if (failures >= MAX_POSTPONEMENTS) return giveUp(dependencies, seen, 'abandoned: no program has the settings for it')
   logger.warn('no program has the settings for a delivery: it is postponed', { tenant, session, delivery: id, kind })
-  await outbox.change(seen, { due: now + POSTPONED_MS, owner: null, hinted: null, failures })
+  await outbox.change(seen, { due: clock.now() + POSTPONED_MS, owner: null, hinted: null, failures })
 }

@@ -43,6 +43,16 @@ test('a program without the settings leaves a delivery as it is, and another pro
   expect(await read()).toMatchObject({ status: 'delivered' })
 })
 
+test('a program without the settings does not postpone a delivery that waits in another program', async () => {
+  const { outbox } = single.harness.ports
+  const added = await read()
+  // The other program has marked it, and has no place for it yet.
+  if (added !== undefined) await outbox.change(added, { hinted: true, due: Date.now() - 1 })
+  const waiting = await read()
+  await sweep()
+  expect(await read()).toEqual(waiting)
+})
+
 test('a delivery that no program has settings for is postponed, and fails after a day', async () => {
   single.time.ahead = LATER_MS
   await sweep()
