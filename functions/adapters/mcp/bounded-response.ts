@@ -17,15 +17,15 @@ const MAX_SERVER_REQUESTS = 100
 /** Number of values after which the stream yields to the event loop. */
 const AT_ONCE = 5_000
 
-/** Returns the message in the form in which the package gets it. */
+/** Returns the message in the form that the MCP package receives. */
 type Repair = (message: Json) => Json
 
 /**
  * Limits a response before the MCP package parses it, so that its JSON takes little time to parse. The limits apply to
  * a body, to each event of a stream, and to all events together. At most `MAX_SERVER_REQUESTS` requests of the server
  * are allowed.
- * The stream of a request with an `id` ends with the response to it. If a stream exceeds a limit, it ends with an error
- * for that request. Without an `id`, and for a body, the function rejects.
+ * If `id` is given, the stream ends after the response with this id. If the stream exceeds a limit, its last event is an error
+ * response with this id. Without an `id`, reading the stream fails. For a body that exceeds a limit, the function rejects.
  */
 export async function boundedResponse(
   host: string,
@@ -100,7 +100,7 @@ const tooLongStream = (host: string): RangeError =>
 const tooManyLines = (host: string): RangeError =>
   new RangeError(`${host} sent an event of more than ${MAX_JSON_VALUES.toLocaleString('en')} lines`)
 
-/** The event with other data; its id and its other fields stay. */
+/** Returns the event with other data. Its id and its other fields are kept. */
 const withData = ({ text }: StreamedEvent, data: string): string =>
   [...text.split('\n').filter((line) => line !== '' && !/^data(?::|$)/u.test(line)), `data: ${data}`, '', ''].join('\n')
 
@@ -133,8 +133,8 @@ interface StreamedEvent {
 const isData = (line: string): boolean => line.startsWith('data:') || line === 'data'
 
 /**
- * A blank line, a comment, or a field that SSE defines. The package's parser creates an error for each other line, which
- * takes about 10 µs.
+ * Matches a blank line, a comment, and a field that SSE defines. Other lines are dropped, because the package's parser creates an
+ * error for each of them, which takes about 10 µs.
  */
 const KNOWN = /^(?:$|:|(?:data|event|id)(?::|$)|retry: ?\d+$)/u
 

@@ -9,7 +9,7 @@ import { DEFAULT_LIST_MS, MARGIN_MS, openClient, withStreams } from './open-clie
 import type { ConnectionSettings } from './open-client.ts'
 import { createRequestSlots } from './request-slots.ts'
 
-/** Time for which a list of tools is cached, and time without a new attempt after a failed one. */
+/** Time for which a list of tools is cached, and wait before a new attempt after a failed one. */
 const FRESH_MS = 60_000
 const AVOIDED_MS = 5_000
 /**
@@ -17,7 +17,7 @@ const AVOIDED_MS = 5_000
  * call.
  */
 const CALLS = { maxOpen: 128, maxWaiting: 2_048 }
-/** Limits of answers to the server's requests, and of notifications. Any beyond the limits are not sent. */
+/** Limits of the answers to the server's requests, together with notifications. Messages beyond these limits are not sent. */
 const ANSWERS = { maxOpen: 4, maxWaiting: 100 }
 
 export interface CallOptions {
@@ -136,7 +136,7 @@ function attemptCall(
 /** An initialized client and its requests in flight. */
 interface Opened {
   use<Result>(work: (client: Client) => Promise<Result>): Promise<Result>
-  /** Judges what the error of one of its requests says about its session. */
+  /** Returns whether the error of one of its requests means that the server has lost the session. */
   lossIn(error: unknown): SessionLoss
   /** Closes the client when its requests have ended. */
   retire(): void
@@ -186,7 +186,7 @@ function createOpened(opening: Promise<Client>): Opened {
         closeUnused()
       }
     },
-    // An introduction that fails says nothing about a session.
+    // If the client could not be initialized, there was no session that the server could lose.
     lossIn: (error) => (client === undefined ? 'none' : sessionLoss(error, client.transport?.sessionId)),
     retire() {
       if (isRetired) return
@@ -227,7 +227,7 @@ const readPages = (opened: Opened, signal: AbortSignal): Promise<ListedTools> =>
     }),
   )
 
-/** The name of a listed tool; undefined if it has none. */
+/** Returns the name of a listed tool; undefined if it has none. */
 export function nameOf(tool: Json): string | undefined {
   const name =
     typeof tool === 'object' && tool !== null && !Array.isArray(tool) ? (tool as JsonObject)['name'] : undefined

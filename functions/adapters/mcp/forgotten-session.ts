@@ -1,10 +1,10 @@
 import { ProtocolError, SdkHttpError } from '@modelcontextprotocol/client'
 
-/** Words of servers that do not know the session, or that were restarted and wait for the introduction. */
+/** Matches error messages about a session, or about a missing initialization. Servers send the latter after a restart. */
 const FORGOTTEN =
   /\b(?:mcp-)?session\b|\bsession_?id\b|not (?:yet |been )?initiali[sz]ed|(?:before|without|no|missing) initiali[sz]ation|initiali[sz]e (?:request )?(?:first|required)/iu
 
-/** Words about a session that the server does not know. */
+/** Matches phrases for an unknown session, such as "not found" or "expired". */
 const UNKNOWN =
   /\b(?:not? (?:found|valid|such|active|exist\w*|known|recogni[sz]ed|open)|(?:does|do) ?n[o']t exist|unknown|invalid|expired?|missing|required?|terminated|closed|lost|gone|stale|unrecogni[sz]ed|initiali[sz]\w*)\b/iu
 
@@ -12,12 +12,15 @@ const UNKNOWN =
 const REFUSING = new Set([400, 401, 409, 410, 422])
 
 /**
- * The state of the protocol's session that an error reports. `refused`: the server did not start the request, because it does not know
- * the session. `unclear`: it may have forgotten the session, and may have started the request. `none`: nothing.
+ * Whether an error shows that the server has lost the protocol's session. `refused`: it has, and it did not start the request.
+ * `unclear`: it may have lost the session, and it may have started the request. `none`: the error is not about the session.
  */
 export type SessionLoss = 'refused' | 'unclear' | 'none'
 
-/** Judges an error of a request. `sessionId` is the session that the request named, if any. */
+/**
+ * Determines from a request's error whether the server has lost the session. `sessionId` is the session that the request named,
+ * if any.
+ */
 export function sessionLoss(error: unknown, sessionId: string | undefined): SessionLoss {
   const hasId = (text: string): boolean => sessionId !== undefined && sessionId.length >= 8 && text.includes(sessionId)
   const isNamed = (text: string): boolean => FORGOTTEN.test(text) || hasId(text)

@@ -4,12 +4,12 @@ import { nameOf } from './connection.ts'
 import type { McpConnection } from './connection.ts'
 
 /**
- * Minimum characters of a secret: one that the settings name, and a plain header or parameter value in a place for
- * secrets.
+ * Minimum characters of a secret that the settings name, and of any other value that is hidden: those of headers and of the
+ * address.
  */
 const MIN_SECRET_CHARACTERS = 4
 const MIN_VALUE_CHARACTERS = 8
-/** Minimum characters of a path segment that counts as a key. */
+/** Minimum characters of a segment of the address's path that is hidden, because it may be a key. */
 const MIN_PATH_CHARACTERS = 16
 const HIDDEN = '[secret removed]'
 
@@ -31,7 +31,7 @@ export function hideSecrets(connection: McpConnection, server: ServerSecrets): M
   const { host } = new URL(server.url)
 
   async function guard<Result>(work: (hide: Hide) => Promise<Result>): Promise<Result> {
-    // If a secret is missing, our own error names it but has no value.
+    // If a secret is missing, our own error has its name, but no secret value.
     const hide = hiderOf(await secretsOf(server))
     try {
       return hideDeep(await work(hide), hide)
@@ -77,7 +77,7 @@ async function secretsOf({ url, sent }: ServerSecrets): Promise<readonly string[
     Buffer.from(value).toString('base64').replace(/=+$/u, ''),
     Buffer.from(value).toString('base64url'),
   ])
-  // Longest first, because a value may contain another one.
+  // The longest secrets are replaced first, because a secret may contain another one.
   return [...new Set(encoded)].toSorted((left, right) => right.length - left.length)
 }
 

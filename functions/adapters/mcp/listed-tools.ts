@@ -52,7 +52,7 @@ export function declaredTools(
     const size = Buffer.byteLength(json)
     const same = tools.get(read.name)
     if (same !== undefined) {
-      // A server that ignores cursors sends its page again.
+      // A server that ignores cursors sends the same page for each of them.
       if (same.json === json) wanted--
       else fault('another tool of the list has the same name')
     } else if (refusedNames.has(read.name)) fault('its x-mcp-header is not valid')
@@ -76,7 +76,7 @@ export function declaredTools(
   }
 }
 
-/** Tools that are absent for one reason: how many, and the names of the first ones. */
+/** The number of tools that are absent for one reason, and the names of the first ones. */
 interface Absent {
   readonly count: number
   readonly names: readonly string[]
@@ -87,7 +87,7 @@ function absence(reason: string, { count, names }: Absent, wanted: number): stri
   return `${count} of its ${wanted} tools ${count === 1 ? 'is' : 'are'} absent, because ${reason}: ${names.join(', ')}${more}`
 }
 
-/** The name as the server sent it, whatever it is. */
+/** Returns the value that the server sent as the tool's name. It may have any type. */
 const nameIn = (tool: Json): Json | undefined => (isJsonObject(tool) ? tool['name'] : undefined)
 
 const shownName = (name: Json | undefined, index: number): string =>

@@ -26,7 +26,7 @@ const STANDING: ResponseLimits = { bytes: 4 * 1024 * 1024, milliseconds: 10 * 60
 const RESULT_BYTES = 28 * 1024 * 1024
 const ACKNOWLEDGEMENT: ResponseLimits = { bytes: 64 * 1024, milliseconds: 10_000 }
 const OTHER: ResponseLimits = { bytes: 2 * 1024 * 1024, milliseconds: 30_000 }
-/** Added to the timeout of a call, so that the call's own timeout expires first. */
+/** Time that is added to a call's timeout for the MCP package, so that the call's own timeout expires first. */
 export const MARGIN_MS = 5_000
 
 /** Delay before an ended stream is opened again, doubled each time. The server cannot shorten it. */
@@ -55,7 +55,7 @@ interface InFlight {
    */
   readonly signal: AbortSignal
   reconnects: number
-  /** The request as it was sent last: a stream that is opened again brings the response to it. */
+  /** The last form in which the request was sent. A reopened stream carries the response to it. */
   sent?: SentRequest
   readonly received: Received
 }

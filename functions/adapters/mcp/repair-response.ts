@@ -2,13 +2,16 @@ import { isSpecType } from '@modelcontextprotocol/client'
 import { isJsonObject } from '../../domain/json.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
 
-/** A request of ours: the responses to it are repaired. */
+/** A request that was sent to the server. The responses to it are repaired. */
 export interface SentRequest {
   readonly method?: unknown
   readonly id?: unknown
 }
 
-/** Results as the server sent them. The protocol's package checks each as a whole, and would discard them for one odd field. */
+/**
+ * Results as the server sent them. The MCP package validates each result as a whole, and would reject it for a single invalid
+ * field.
+ */
 export interface Received {
   /** Result of the call. */
   call?: Json
@@ -16,13 +19,17 @@ export interface Received {
   readonly pages: Json[]
 }
 
-/** The package takes it in every revision of the protocol, whatever the tool's output schema is. */
+/**
+ * A result that the package accepts in every revision of the protocol and with every output schema of a tool. It replaces the
+ * real result.
+ */
 const PLACEHOLDER = { content: [], structuredContent: {}, resultType: 'complete' }
 const INTERNAL_ERROR = -32_603
 
 /**
- * Returns a message in the form that the protocol's package accepts, and the message itself if nothing needs repair. Results of
- * calls and lists go to `received`; the package gets a placeholder, or the fields of each tool that it uses itself.
+ * Returns a message in the form that the MCP package accepts. A valid message is returned unchanged. Results of calls and lists
+ * are stored in `received`. Instead of them, the package gets a placeholder for a call, and only the fields that it uses for a
+ * list.
  */
 export function repairMessage(message: Json, sent: SentRequest, received: Received | undefined): Json {
   if (Array.isArray(message)) {
@@ -42,7 +49,10 @@ export function repairMessage(message: Json, sent: SentRequest, received: Receiv
   return isUnchanged ? message : { ...envelope, result: shown }
 }
 
-/** Some servers send an id back as text, or not at all: a response to one request can only be for that request. */
+/**
+ * Whether a response is for this request. Some servers send the id as text, or omit it, although the response can belong to no
+ * other request.
+ */
 const isSameId = (id: Json | undefined, sent: unknown): boolean =>
   sent !== undefined && (id === sent || id === undefined || id === null || id === JSON.stringify(sent))
 
@@ -62,7 +72,7 @@ function repairResult(result: Json, { method }: SentRequest, received: Received 
   if (method === 'initialize') return repairIntroduction(withoutNull(result))
   if (received === undefined) return result
   if (method === 'tools/call') {
-    // The package ends this call itself: it needs an answer that no client of ours gives.
+    // The server asks for input, which this client never sends. The package fails such a call itself.
     if (isJsonObject(result) && result['resultType'] === 'input_required') return result
     received.call = result
     return PLACEHOLDER
@@ -74,7 +84,7 @@ function repairResult(result: Json, { method }: SentRequest, received: Received 
   return repairList(result, tools as readonly Json[])
 }
 
-/** Fields of a server's introduction that the package requires, and that say nothing about its tools. */
+/** Adds missing fields to the result of `initialize`. The package requires them, but they do not affect the tools. */
 function repairIntroduction(result: Json): Json {
   if (!isJsonObject(result)) return result
   const info = isJsonObject(result['serverInfo']) ? result['serverInfo'] : {}
@@ -93,7 +103,7 @@ function withoutNull(value: Json): Json {
   return isUnchanged ? value : Object.fromEntries(kept)
 }
 
-/** A page with the fields that the package uses: names, and schemas because of their `x-mcp-header`. */
+/** Returns a page with only the fields that the package uses: the tools' names, and their schemas because of `x-mcp-header`. */
 function repairList(page: JsonObject, tools: readonly Json[]): Json {
   const { nextCursor: next, ttlMs, cacheScope } = page
   return {

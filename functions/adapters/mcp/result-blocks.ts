@@ -2,9 +2,9 @@ import { isJsonObject } from '../../domain/json.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import type { IncomingMedia } from '../../ports/tool.ts'
 
-/** Bytes of one image or file (docs/reference/mcp.md, "Limits"). */
+/** Maximum bytes of one image or file (docs/reference/mcp.md, "Limits"). */
 const MAX_MEDIA_BYTES = 20 * 1024 * 1024
-/** Characters of a type's name that a text shows. */
+/** Maximum characters of an unknown type's name in a message. */
 const MAX_TYPE_CHARACTERS = 40
 const OCTETS = 'application/octet-stream'
 
@@ -12,17 +12,17 @@ const OCTETS = 'application/octet-stream'
 export interface ReadBlock {
   readonly text?: string
   readonly media?: IncomingMedia
-  /** Why nothing of it can be used. */
+  /** The reason why the part cannot be used. */
   readonly fault?: string
 }
 
-/** The text of a field; undefined where it has none. */
+/** Returns a field as text; undefined if it is absent or null. */
 function textOf(value: Json | undefined): string | undefined {
   if (value === undefined || value === null) return undefined
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-/** Reads a part of a result, whatever fields are missing, null or unknown. */
+/** Reads a part of a result. Fields may be missing, null or unknown. */
 export function readBlock(block: Json): ReadBlock {
   if (!isJsonObject(block)) {
     const text = Array.isArray(block) ? undefined : textOf(block)
@@ -43,7 +43,7 @@ export function readBlock(block: Json): ReadBlock {
   }
 }
 
-/** Without a type, the fields of a part say what it is. */
+/** Returns a part's type. If it names none, its fields determine the type. */
 function typeOf({ type, text, resource, data, blob, uri, mimeType }: JsonObject): Json | undefined {
   if (type !== undefined && type !== null) return typeof type === 'string' ? type.toLowerCase() : type
   if (text !== undefined && text !== null && uri === undefined) return 'text'
@@ -92,7 +92,7 @@ function readLink({ title, name, uri }: JsonObject): ReadBlock {
   return { text: shown === undefined ? uri : `${shown} — ${uri}` }
 }
 
-/** A type that this version does not know. Its text is used, if it has one. */
+/** Reads a part whose type is unknown or missing: uses its text, if it has one. */
 function readUnknown({ type, text }: JsonObject): ReadBlock {
   if (typeof text === 'string') return { text }
   if (type === undefined || type === null) return { fault: 'no type' }
@@ -112,7 +112,7 @@ const SIGNATURES: readonly (readonly [mediaType: string, hex: string])[] = [
   ['image/gif', '47494638'],
 ]
 
-/** The media type that the first bytes of an image tell. */
+/** Detects the media type of an image from its first bytes. */
 function imageType(bytes: Buffer): string {
   const start = bytes.subarray(0, 12).toString('hex')
   if (start.startsWith('52494646') && start.endsWith('57454250')) return 'image/webp'

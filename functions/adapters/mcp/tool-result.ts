@@ -51,7 +51,7 @@ function readResult(result: Json | undefined): ReadResult {
   const failed = isError === true || (typeof isError === 'string' && isError.toLowerCase() === 'true')
   const given = { isError: failed, ...(structured === undefined || structured === null ? {} : { structured }) }
   if (content !== undefined && content !== null) return { ...given, ...readContent(content) }
-  // Without content, other fields are the result: older servers name it `toolResult`.
+  // Without `content`, the other fields are the result. Servers of older protocol versions name it `toolResult`.
   const others = Object.entries(rest).filter(([name, value]) => !DESCRIBING.has(name) && value !== null)
   const isNamed = 'structured' in given || others.length === 0
   return {
@@ -76,7 +76,10 @@ function noteOf(named: readonly string[]): string[] {
   return [`[Not readable in this result: ${named.slice(0, MAX_NAMED).join(', ')}${more}]`]
 }
 
-/** Whether the texts say what the structured content says: its JSON as a whole, one entry per text, or somewhere within. */
+/**
+ * Whether the texts already contain the structured content: one text is its JSON, each text is one entry of it, or its JSON is a
+ * part of the texts.
+ */
 function hasStructured(texts: readonly string[], structured: Json): boolean {
   const values = texts.map(parsed)
   const keys = isJsonObject(structured) ? Object.keys(structured) : []
@@ -103,7 +106,10 @@ function hasStructured(texts: readonly string[], structured: Json): boolean {
   })
 }
 
-/** A short text may be a part of any other. */
+/**
+ * Whether one of the texts equals or contains the value. A short value only counts if it equals a text, because a longer text may
+ * contain it by chance.
+ */
 const isWithin = (value: string, texts: readonly string[]): boolean =>
   texts.some((text) => text.trim() === value || (value.length >= MIN_QUOTED_CHARACTERS && text.includes(value)))
 
@@ -117,7 +123,7 @@ function parsed(text: string): Json {
 
 const denseText = (text: string): string => text.replaceAll(/\s+/gu, '')
 
-/** JSON with sorted names: equal values have equal texts. */
+/** Returns JSON with sorted names, so that equal values have equal texts. */
 const canonical = (value: Json): string =>
   JSON.stringify(withFoldedNumbers(value) ?? null, (_name, one: Json) =>
     isJsonObject(one)

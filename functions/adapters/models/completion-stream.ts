@@ -37,7 +37,8 @@ export async function* readCompletion(
       continue
     }
     if (part.type === 'error') {
-      // The package refuses a frame that it does not know: whether anything else comes decides what that means.
+      // The package reports an error for a frame of an unknown format. Ignore the error here: the completion fails below if
+      // nothing usable follows.
       if (isUnknown && isEmpty(draft)) continue
       throw toModelError(part.error)
     }
@@ -64,7 +65,7 @@ export async function* readCompletion(
 const isEmpty = ({ parts, calls }: CompletionDraft): boolean =>
   calls.length === 0 && parts.every((part) => !('text' in part) || part.text === '')
 
-/** Whether the provider says why the completion ended. */
+/** Whether the provider reported a reason for the completion's end. */
 const hasEnd = ({ unified, raw }: LanguageModelV4FinishReason): boolean =>
   raw !== undefined || !['other', 'error', 'interrupted'].includes(unified)
 

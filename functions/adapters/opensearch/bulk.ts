@@ -3,7 +3,10 @@ import type { Send } from './requests.ts'
 
 /** An operation that stores one document in an index, or removes it. */
 export interface Operation {
-  /** An alias of one index. Without it the write fails, where a write to an index that is gone would create it again. */
+  /**
+   * An alias of one index. If the index was removed, its alias is missing and the write fails. A write by the index's own name
+   * would create the index again.
+   */
   readonly index: string
   readonly id: string
   readonly version: number
@@ -66,8 +69,8 @@ function linesOf({ index, id, version, source }: Operation): string[] {
 }
 
 /**
- * An update of no document for each index from which a batch only removes. The engine ignores `require_alias` of removals with a
- * version, but takes it for all operations of a request on one name.
+ * Returns an update of a nonexistent document for each index from which a batch only removes. The engine ignores `require_alias`
+ * on removals with a version. But if one operation of a request requires an alias, all operations of the request on that name do.
  */
 function guardsOf(batch: readonly Line[]): string[][] {
   const stored = new Set(batch.flatMap(({ operation: { index, source } }) => (source === undefined ? [] : [index])))

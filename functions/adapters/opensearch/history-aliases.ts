@@ -28,7 +28,9 @@ export interface HistoryAliases {
   drop(name: string): Promise<void>
 }
 
-/** The names of an alias's indexes begin so if this version made them. A rebuild replaces other indexes. */
+/**
+ * Returns the prefix of the names of an alias's indexes that this version created. A rebuild replaces indexes with other names.
+ */
 export const currentPrefix = (alias: string): string => `${alias}-v${INDEX_VERSION}-`
 
 /** The alias of one index. Writes require it, so that a write to a dropped index fails. */

@@ -44,7 +44,8 @@ export function createOpenSearchHistoryBuilder({
       const leftovers = (await aliases.all()).filter((name) => !searched.includes(name))
       const index = await aliases.build(leftovers)
       await clock.sleep(GRACE_MS)
-      // A process of an earlier version creates an index that is gone by writing to it.
+      // Leftovers are removed after this wait, because a process of an earlier version creates a removed index again if it writes
+      // to it.
       for (const left of leftovers) await aliases.drop(left)
       let latest: readonly string[] = []
       return {

@@ -98,7 +98,7 @@ async function inListOrder(search: Search, terms: readonly PlannedTerm[], found:
 }
 
 interface Ranks {
-  /** All matching events except the best ones. */
+  /** The listing of all matching events except the best ones. */
   readonly list: EventList
   readonly terms: readonly PlannedTerm[]
   /** The best events of all pages. */

@@ -31,7 +31,7 @@ export async function readList(send: Send, list: EventList, { after, limit, piec
   const documents: Found[] = []
   const seen = new Set<string>()
   let place = after
-  /** Position before the event of `place`, because other documents of that event may follow. */
+  /** Position before the last read event, because other documents of that event may follow. */
   let before = after
   let from: readonly unknown[] | undefined
   for (let request = 0; request < MAX_REQUESTS; request++) {

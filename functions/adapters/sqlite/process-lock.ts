@@ -30,7 +30,8 @@ export function lockProcess(folder: string): ProcessLock {
     const path = join(folder, `${id}.lock`)
     try {
       const lock = lockFile(path)
-      // A removed file locks nothing. Only the holder of its lock removes a file, so this one stays from here on.
+      // If the file was removed before it was locked, the lock is useless: try another file. From now on, only the lock's holder
+      // may remove it.
       if (!existsSync(path)) {
         lock.close()
         continue
@@ -72,7 +73,7 @@ export function forEachEndedProcess(folder: string, work: (id: string) => void):
   }
 }
 
-/** Returns undefined if another process holds the lock, and also if the file system refuses to say so. */
+/** Locks the file, or returns undefined if another process holds the lock or the file system reports an error. */
 function lockFreeFile(path: string): DatabaseSync | undefined {
   try {
     return lockFile(path)
@@ -85,7 +86,7 @@ function lockFreeFile(path: string): DatabaseSync | undefined {
 function lockFile(path: string): DatabaseSync {
   const database = new DatabaseSync(path, { timeout: 0 })
   try {
-    // A journal in a file would stay after a kill.
+    // A journal file would remain after the process is killed.
     database.exec('PRAGMA journal_mode = MEMORY')
     database.exec('BEGIN EXCLUSIVE')
     return database

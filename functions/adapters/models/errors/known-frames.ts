@@ -1,6 +1,6 @@
 /*
- * Frames of the four stream formats that have a meaning for us, or a known one that we ignore. The provider packages drop other frames
- * without a word: a completion that came in them alone would look like a stream that broke off.
+ * The known frames of the four stream formats, including those that we ignore. The provider packages silently drop all other
+ * frames. If a completion had only unknown frames, it would look like a stream that was cut off.
  */
 
 type Fields = { readonly [name: string]: unknown }
@@ -33,7 +33,10 @@ const DELTA = new Set([
   ...['extra_content', 'annotations', 'audio', 'provider_specific_fields'],
 ])
 
-/** Whether a frame has a known form. One that is no object of JSON counts as known: it was damaged on its way. */
+/**
+ * Whether a frame has a known form. A frame that is not a JSON object counts as known, because it is a damaged frame and not
+ * another format.
+ */
 export function isKnownFrame(frame: unknown): boolean {
   if (!isFields(frame) || frame['error'] !== undefined) return true
   if (Array.isArray(frame['choices'])) return frame['choices'].every(isKnownChoice)
@@ -47,7 +50,7 @@ function isKnownChoice(choice: unknown): boolean {
   return hasOnly(choice, CHOICE) && (!isFields(delta) || hasOnly(delta, DELTA))
 }
 
-/** Whether all fields that have a value are among these names. */
+/** Whether these names include all fields with a value. */
 const hasOnly = (fields: Fields, names: ReadonlySet<string>): boolean =>
   Object.entries(fields).every(([name, value]) => names.has(name) || value === null || value === '')
 

@@ -13,7 +13,7 @@ const USED_UP = /insufficient_quota|billing|credit balance/i
 /** Matches the error of Anthropic's package for a stream whose first frame it does not know. */
 const UNKNOWN_FIRST_FRAME = /^Expected a normalized Anthropic stream error/
 
-/** The error for a stream that has frames in an unknown format, and nothing else. */
+/** Creates the error for a stream in which all frames have an unknown format. */
 export const notUnderstood = (frames: number): ModelError =>
   new ModelError(
     'provider_error',
@@ -44,7 +44,7 @@ function byStatus(error: unknown, status: number, message: string): ModelError {
   if (status === 429) return make('rate_limited', !USED_UP.test(text))
   if (status === 401 || status === 403) return make('authentication', false)
   if (status === 408 || status === 504) return make('timeout', true)
-  // llama.cpp has reported it with 500.
+  // Status 500 is included, because some versions of llama.cpp report a too long request with it.
   if (status <= 500 && saysTooLong(text)) return make('context_length', false, refusedSizeIn(text))
   if (status === 413) return make('context_length', false)
   if (status >= 500 || status === 409 || status === 424 || status === 425) return make('provider_error', true)

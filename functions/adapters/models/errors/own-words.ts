@@ -1,15 +1,18 @@
 import { readJson } from '../../../log/json/exact-json.ts'
 
-/** Fields in which providers describe an error. Other fields may repeat the request, and with it the conversation. */
+/** Fields in which providers describe an error. Other fields may quote the request, which contains the conversation. */
 const WORDS = new Set(['message', 'Message', 'msg', 'code', 'type', 'error_type', 'n_ctx', 'n_prompt_tokens'])
-/** Fields that contain such fields, or a text. `raw` and `metadata`: the error of a provider behind a gateway. */
+/**
+ * Fields whose value contains such fields or is a text. In `raw` and `metadata`, gateways pass on the error of the provider
+ * behind them.
+ */
 const CONTAINERS = new Set(['error', 'errors', 'detail', 'details', 'metadata', 'raw', 'response'])
 /** Maximum characters of a body that is not JSON. */
 const MAX_PLAIN_CHARACTERS = 500
 const MAX_DEPTH = 6
 
 /**
- * Returns what an error says in its own words, as text of JSON fields. The rest of its body is left out: a server may repeat the
+ * Returns the fields that describe an error, as text of JSON fields. All other fields are omitted, because a server may quote the
  * request that it refuses. `error`: the parsed frame of a stream, or the body as text.
  */
 export function ownWords(error: unknown): string {

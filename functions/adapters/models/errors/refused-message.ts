@@ -1,11 +1,11 @@
 import type { ModelRequest, RequestMessage } from '../../../domain/model-request.ts'
 
-/** Matches the place that a provider names: `messages[2].tool_calls`, `messages.1.content.0`, `input[3].call_id`. */
+/** Matches the path of a message in a provider's error: `messages[2].tool_calls`, `messages.1.content.0`, `input[3].call_id`. */
 const PLACE = /\b(?:messages|input)[.[](\d{1,6})\b/
 
 /**
- * Returns the index of the request's message that the words of a refusal name. A provider counts what it was sent: a system message,
- * neighbours of one role as one message, or each part as an item.
+ * Returns the index of the request's message that a refusal names. A provider counts in the format that it received: its list may
+ * begin with a system message, join neighbours of one role, or have one item for each part.
  */
 export function refusedIndex(words: string, request: ModelRequest, provider: string): number | undefined {
   const place = PLACE.exec(words)?.[1]
@@ -18,7 +18,7 @@ export function refusedIndex(words: string, request: ModelRequest, provider: str
   return messages[found] === undefined ? undefined : found
 }
 
-/** The first message of the n-th group of neighbours with one role. Results belong to the user. */
+/** Returns the index of the first message in the n-th group of neighbours with one role. Results have the user's role. */
 function indexOfGroup(messages: readonly RequestMessage[], wanted: number): number | undefined {
   const begins = messages.flatMap(({ role }, index) =>
     (role === 'assistant') === (messages[index - 1]?.role === 'assistant') && index > 0 ? [] : [index],
@@ -26,7 +26,7 @@ function indexOfGroup(messages: readonly RequestMessage[], wanted: number): numb
   return begins[messages[0]?.role === 'user' ? wanted : wanted - 1]
 }
 
-/** The message that has the n-th item: a completion has an item for each of its parts. */
+/** Returns the index of the message with the n-th item. A completion has one item for each of its parts. */
 function indexOfItem(messages: readonly RequestMessage[], wanted: number): number {
   let items = 0
   return messages.findIndex((message) => {

@@ -24,24 +24,27 @@ const SENTENCES: readonly RegExp[] = [
   /input length \d+ exceeds|range of input length/i,
 ]
 
-/** Codes and types of errors: OpenAI and its kin, llama.cpp, Z.ai (1261), Anthropic's name for a stop, gateways. */
+/**
+ * Matches error codes and types: those of OpenAI and compatible servers, llama.cpp, Z.ai (1261) and gateways, and Anthropic's
+ * stop reason.
+ */
 const CODES =
   /"(?:code|type|error_type)"\s*:\s*"?(?:context_length_exceeded|exceed_context_size_error|context_window_exceeded|model_context_window_exceeded|prompt_too_long|1261)\b/i
 
-/** The sentence is about the tokens of the output, which no shorter conversation mends. */
+/** Matches an error about the requested output tokens. A shorter conversation would not help. */
 const OUTPUT = /\bmax_(?:completion_|output_)?tokens[^`+]{0,25}(?:must be|exceeds|is too large|cannot)/i
 
-/** Whether a refusal, as its message and its body have it, says that the request is too long for the model. */
+/** Whether a refusal says that the request is too long for the model. `text`: its message and its body. */
 export function saysTooLong(text: string): boolean {
   const sum = sumIn(withoutCommas(text))
-  // If the output alone fills the context, no shorter conversation fits.
+  // If the output alone fills the context, a shorter conversation would not help.
   if (sum !== undefined) return sum.maxTokens >= MIN_LIMIT
   return CODES.test(text) || (!OUTPUT.test(text) && SENTENCES.some((sentence) => sentence.test(text)))
 }
 
 const withoutCommas = (text: string): string => text.replaceAll(/(\d),(?=\d{3}\b)/g, '$1')
 
-/** Sentences that name the tokens of the request, of its output and of the model's context, which holds both. */
+/** Match errors that name the tokens of the request, of its output, and of the model's context, which must hold both. */
 const SUMS: readonly RegExp[] = [
   // OpenAI: "you requested 9001 tokens (7001 in the messages, 2000 in the completion)", "(7001 in your prompt; 2000 for the completion)"
   /context length is (?<context>\d+)[^(]*requested (?<all>\d+) tokens \([^)]*?(?<output>\d+) (?:in|for) the completion/i,
@@ -53,7 +56,7 @@ const SUMS: readonly RegExp[] = [
   /must be <= ?(?<context>\d+)\. Given: (?<input>\d+) `inputs` tokens and (?<output>\d+) `max_new_tokens`/i,
 ]
 
-/** The tokens of the request without its output, and those that the context has beside the output. */
+/** Returns the tokens of the request without its output, and the part of the context that remains beside the output. */
 function sumIn(text: string): Required<Pick<RefusedSize, 'maxTokens' | 'tokens'>> | undefined {
   const groups = SUMS.map((sentence) => sentence.exec(text)?.groups).find((found) => found !== undefined)
   if (groups === undefined) return undefined
@@ -80,14 +83,14 @@ const TOKENS: readonly RegExp[] = [
 ]
 const [MIN_LIMIT, MAX_LIMIT] = [256, 100_000_000]
 
-/** The numbers that the refusal names, and whether it has a code. */
+/** Returns the numbers in a refusal, and whether it has a known error code. */
 export function refusedSizeIn(text: string): RefusedSize {
   const plain = withoutCommas(text)
   const sum = sumIn(plain)
   const limit = sum?.maxTokens ?? firstNumber(plain, MAX_TOKENS)
   const maxTokens = limit !== undefined && limit >= MIN_LIMIT && limit <= MAX_LIMIT ? limit : undefined
   const named = sum?.tokens ?? firstNumber(plain, TOKENS)
-  // A request that is not larger than the limit is counted without its output, or is another number.
+  // A number that does not exceed the limit is not the size that was refused: it excludes the output, or means something else.
   const tokens = named !== undefined && maxTokens !== undefined && named > maxTokens ? named : undefined
   return definedFields({ maxTokens, tokens, isCoded: CODES.test(text) ? (true as const) : undefined })
 }

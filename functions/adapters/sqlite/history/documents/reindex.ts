@@ -45,7 +45,7 @@ async function reindexPages({ database, gate, merge, closed }: ReindexDependenci
   while (!closed.aborted) {
     const page = reading(database, () => readPage(database))
     if (page === undefined) return
-    // An earlier attempt may have failed after it had marked the last messages.
+    // Before the end is recorded, index messages that an earlier, failed attempt has marked.
     if (page.last === undefined) await merge()
     if (closed.aborted) return
     const store = (): void => transaction(database, () => storePage(database, page))
@@ -56,7 +56,7 @@ async function reindexPages({ database, gate, merge, closed }: ReindexDependenci
 }
 
 interface Page {
-  /** The last message of the page before. */
+  /** The last message of the previous page. */
   readonly after: number
   /** The last message of this page; undefined after the last page. */
   readonly last: number | undefined

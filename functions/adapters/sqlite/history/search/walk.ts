@@ -27,7 +27,7 @@ export type Expression = () => string
 export interface Walk {
   /** Yields the events after a position, or all. Returns whether the walk reached its end. */
   steps(expression: Expression, from: WalkPlace | undefined): Generator<Step, boolean>
-  /** Returns some matching documents before a step. */
+  /** Returns a limited number of matching documents that the walk visits before this step. */
   before(expression: string, step: Step): number[]
 }
 

@@ -87,7 +87,7 @@ export function audiencesOf(
   }
 }
 
-/** Row ids of a session and of everything its documents are counted in. */
+/** Row ids of a session, and of its tenant and its owner. The counts of all three include the session's documents. */
 export interface SessionRows {
   readonly tenant: number
   readonly session: number

@@ -86,7 +86,7 @@ export function queuedRuns(database: Database, session: number, limit: number): 
   return readAll<RunRow>(database, sql, session, limit).map(runOf)
 }
 
-/** Has the conditions of the index `runs_steering`. */
+/** Selects steering runs with the exact conditions of the index `runs_steering`, so that SQLite uses it. */
 const STEERING = `SELECT id FROM runs WHERE session = ? AND status = 0 AND body ->> 'onBusy' = 'steer' ORDER BY id LIMIT ?`
 
 /** Returns the ids of queued runs that steer, in the order of acceptance. */

@@ -25,7 +25,8 @@ const INDEXES = SORTS.flatMap((sort) =>
 
 /**
  * Adds the columns that lists of sessions show and sort by. `messageCount` is null for a session of an earlier version.
- * Until it is counted (`session-outline.ts`), the session's own times stand for its first and last message. `folder`
+ * Until its messages are counted (`session-outline.ts`), the times of its first and last message are those of the session itself.
+ * `folder`
  * and `source` come from the metadata. An opening is the beginning of the first input.
  */
 export const LISTS_SCHEMA = `
