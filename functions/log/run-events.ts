@@ -93,7 +93,9 @@ export function delta(at: RoundOfThread, piece: Delta<DeltaEvent>): DeltaEvent {
   return { ...at, ...piece }
 }
 
-/** Ratings come later, and followers share stored messages: an event has none, live and from the log. */
+/**
+ * Creates the event of a completed message, without ratings: they are added later, and live events must equal those from the log.
+ */
 export function messageCompleted({ feedback: _feedback, ...message }: AssistantMessage): StoredEvent {
   const id = eventId(message.id, 'message.completed')
   return { type: 'message.completed', id, runId: message.runId, ...memberNames(message), message }

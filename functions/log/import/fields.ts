@@ -25,7 +25,7 @@ export const jsonObject = z.custom<JsonObject>(
   'must be an object',
 )
 
-/** A field that is computed with: a number, however it is spelled. */
+/** Wraps the schema of a number that the program computes with. It accepts every spelling of the number. */
 export const numeric = <Schema extends z.ZodType>(schema: Schema) => z.preprocess(withPlainNumbers, schema)
 
 /** Schema of the names in a message. */

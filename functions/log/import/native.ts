@@ -20,7 +20,7 @@ import type { MessageImport } from './message-import.ts'
 import { createOpenRounds, loopOf } from './open-rounds.ts'
 import { isSessionLine } from './session-line.ts'
 
-/** A provider's package checks its own fields, and takes numbers of JavaScript alone. */
+/** Schema of a provider's data. Its fields are validated by the provider's package, which only accepts JavaScript numbers. */
 const provider = jsonObject.transform((value) => withPlainNumbers(value) as ProviderMetadata).optional()
 const text = z.object({ type: z.literal('text'), text: z.string(), provider })
 const bytes = z
@@ -154,7 +154,7 @@ const message = z.discriminatedUnion(
       origin: z.literal('client').optional(),
       searched,
       sources: z.array(source).max(MAX_SOURCES).optional(),
-      /** Our exports have this field. */
+      /** Field of our exports: the call's compact text. */
       call: z.string().optional(),
       output: z.object({ media_type: declaredType, sha256: z.string().optional() }).optional(),
     }),

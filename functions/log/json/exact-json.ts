@@ -2,20 +2,24 @@ import { isExactNumber, type ExactNumber, type Json } from '../../domain/json.ts
 import { endOfString } from './json-size.ts'
 import type { Span } from './json-spans.ts'
 
-/** Begins a string that takes the place of a number while the text is parsed. A private-use character: texts rarely have it. */
+/**
+ * Prefix of the strings that replace numbers while the text is parsed. It begins with a private-use character, which texts rarely
+ * contain.
+ */
 const MARK = '\uE000number:'
 const MAY_HAVE_MARK = /\uE000|\\u[eE]000/u
-/** Characters of a number whose digits are all kept by JavaScript: a number has 15 significant digits. */
+/** Maximum characters of a number that JavaScript certainly keeps: its numbers have 15 significant digits. */
 const MAX_PLAIN_CHARACTERS = 15
 
 /**
- * Parses JSON from outside without a loss: numbers that JavaScript would spell otherwise become an `ExactNumber`, all others are
- * numbers. So `JSON.stringify` writes every number as it was sent. Throws a SyntaxError like `JSON.parse`, and is about as fast.
+ * Parses JSON from outside without loss. A number that JavaScript would spell differently becomes an `ExactNumber`; all others
+ * become numbers. So `JSON.stringify` writes every number as it was sent. Throws a SyntaxError like `JSON.parse`, and is about as
+ * fast.
  */
 export function readJson(text: string): unknown {
   const spans = respelledNumbers(text)
   if (spans.length === 0) return JSON.parse(text)
-  // The reviver takes ten times as long.
+  // The text may contain the prefix itself. Then a reviver is used, although it takes ten times as long.
   if (MAY_HAVE_MARK.test(text)) return JSON.parse(text, keepSpelling)
   const pieces: string[] = []
   let end = 0
@@ -27,7 +31,7 @@ export function readJson(text: string): unknown {
   try {
     return withoutMarks(JSON.parse(pieces.join('')) as Json)
   } catch (error) {
-    // It rejects the text itself, with a message that quotes it.
+    // The text is invalid. Parsing it unchanged throws an error that quotes the original text.
     if (error instanceof SyntaxError) return JSON.parse(text)
     throw error
   }
@@ -61,7 +65,7 @@ function foldedNumber(source: string): number | ExactNumber {
   return Number.isFinite(plain) && decimal(String(plain)) === folded ? plain : JSON.rawJSON(folded)
 }
 
-/** Digits without zeros around them, and the exponent of the last one: `10.00` is `1e1`. */
+/** Returns a number's significant digits and the exponent of the last one: `10.00` becomes `1e1`. */
 function decimal(source: string): string {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] = NUMBER.exec(source) ?? []
   const digits = `${whole}${fraction}`.replace(/^0+/u, '')
@@ -77,7 +81,7 @@ function keepSpelling(_key: string, value: unknown, { source }: { readonly sourc
   return typeof value === 'number' && source !== undefined && String(value) !== source ? JSON.rawJSON(source) : value
 }
 
-/** Puts exact numbers in the place of their marks, within the value itself. Its own stack allows any depth. */
+/** Replaces the marked strings by exact numbers, in place. An explicit stack instead of recursion allows any depth. */
 function withoutMarks(value: Json): Json {
   if (isMarked(value)) return JSON.rawJSON(value.slice(MARK.length))
   const unread: Json[] = [value]
@@ -114,7 +118,7 @@ function respelledNumbers(text: string): readonly Span[] {
 
 const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39
 
-/** Where the digits, signs, points and exponents end that begin here. */
+/** Returns the end of the number that begins at `from`: after its digits, signs, points and exponents. */
 function endOfNumber(text: string, from: number): number {
   let to = from + 1
   for (let code = text.charCodeAt(to); isDigit(code) || isSign(code); code = text.charCodeAt(to)) to++
@@ -125,17 +129,23 @@ function endOfNumber(text: string, from: number): number {
 const isSign = (code: number): boolean =>
   code === 0x2b || code === 0x2d || code === 0x2e || code === 0x45 || code === 0x65
 
-/** `String(Number(source))` decides; most numbers are so short and plain that it need not be asked. */
+/**
+ * Whether JavaScript would spell the number differently. Short, plain numbers are recognized without converting them, which saves
+ * time.
+ */
 function isRespelled(text: string, from: number, to: number): boolean {
   if (to - from <= MAX_PLAIN_CHARACTERS && isPlain(text, from, to)) return false
   const source = text.slice(from, to)
   return String(Number(source)) !== source
 }
 
-/** Digits, behind a minus where they are not zero, with a fraction that does not end in zero, and no exponent. */
+/**
+ * Whether the number is 0, or has no leading zero, no exponent, and no fraction that ends in zero. If it is short, JavaScript
+ * then keeps its spelling.
+ */
 function isPlain(text: string, from: number, to: number): boolean {
   const begin = text.charCodeAt(from) === 0x2d ? from + 1 : from
-  // `-0` and `0.0000001` are respelled.
+  // JavaScript spells `-0` and `0.0000001` differently.
   if (text.charCodeAt(begin) === 0x30) return to - from === 1
   let hasPoint = false
   for (let at = begin; at < to; at++) {

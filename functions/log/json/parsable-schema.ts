@@ -9,7 +9,7 @@ const isObject = (value: Json | undefined): value is JsonObject =>
 
 /**
  * Returns the schema in a form that a provider package can parse: OpenAI's package throws on a null where a schema is
- * expected, and the whole request fails. Everything else stays, and a schema that needs no change is returned as it is.
+ * expected, and the whole request fails. All other values are kept. A schema that needs no change is returned unchanged.
  */
 export function parsableSchema(schema: JsonObject): JsonObject {
   const changed: Record<string, Json | undefined> = {}
@@ -23,7 +23,7 @@ export function parsableSchema(schema: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries({ ...schema, ...changed }).filter(([, value]) => value !== undefined))
 }
 
-/** Anything else than a schema becomes the schema that allows everything. */
+/** Replaces a value that is not a schema by the schema that allows everything. */
 const readDefinition = (value: Json): Json =>
   isObject(value) ? parsableSchema(value) : typeof value === 'boolean' ? value : {}
 
@@ -46,6 +46,6 @@ function readSchema(value: Json | undefined): Json | undefined {
   return isObject(value) ? parsableSchema(value) : typeof value === 'boolean' ? value : undefined
 }
 
-/** OpenAI's package rejects rules for names that are not rules for text. */
+/** Drops a schema for property names whose type is not `string`, because OpenAI's package rejects it. */
 const readNames = (names: Json | undefined): Json | undefined =>
   isObject(names) && (names['type'] === undefined || names['type'] === 'string') ? parsableSchema(names) : undefined

@@ -1,21 +1,21 @@
 import type { RequestMessage } from '../../domain/model-request.ts'
 
 /*
- * Half of a surrogate pair is no character: UTF-8 cannot encode it, and strict readers of JSON refuse the whole text for its escape.
- * The log keeps halves as they came. Every text that leaves the program has U+FFFD in their place.
+ * A lone half of a surrogate pair is not a character. UTF-8 cannot encode it, and strict JSON parsers reject a text that contains
+ * its escape. The log keeps such halves unchanged. In every text that leaves the program, U+FFFD replaces them.
  */
 
-/** An escape of JSON: a whole pair, one half (the group), or any other. */
+/** Matches an escape of JSON: a whole surrogate pair, a lone half (the group), or any other escape. */
 const ESCAPE = /\\(?:u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|(u[dD][89a-fA-F][\da-fA-F]{2})|[^])/g
 const HALF_ESCAPE = /\\u[dD][89a-fA-F]/
 
-/** JSON as `JSON.stringify` writes it, without half of a surrogate pair: the one way in which values become JSON that others read. */
+/** Converts a value to JSON without lone halves of surrogate pairs. All JSON for other programs is made by this function. */
 export const jsonText = (value: unknown): string => withWholeEscapes(JSON.stringify(value))
 
-/** A text of JSON, malformed too, without half of a surrogate pair, whether written out or as an escape. */
+/** Replaces lone halves of surrogate pairs in a JSON text, both characters and escapes. The text may be malformed JSON. */
 export const wellFormedJson = (raw: string): string => withWholeEscapes(raw.toWellFormed())
 
-/** `\\ud83d` is no escape of a half: its backslash is escaped. */
+/** Replaces the escapes of lone halves. `\\ud83d` is not such an escape, because its backslash is escaped. */
 function withWholeEscapes(json: string): string {
   if (!HALF_ESCAPE.test(json)) return json
   return json.replaceAll(ESCAPE, (escape: string, half: string | undefined) =>
@@ -23,7 +23,10 @@ function withWholeEscapes(json: string): string {
   )
 }
 
-/** The value with U+FFFD for every half of a surrogate pair in its strings and names; the same object where there is none. */
+/**
+ * Replaces lone halves of surrogate pairs in the strings and property names of a value. Returns the identical object if there are
+ * none.
+ */
 export function wellFormed<Value>(value: Value): Value {
   return wellFormedValue(value) as Value
 }
@@ -41,7 +44,7 @@ function wellFormedValue(value: unknown): unknown {
   return isSame ? value : Object.fromEntries(mended)
 }
 
-/** Whether it is an object of JSON: bytes and dates stay what they are. */
+/** Whether the value is a plain object. Others, such as bytes and dates, are not changed. */
 function isPlain(value: unknown): value is object {
   if (typeof value !== 'object' || value === null) return false
   const prototype: unknown = Object.getPrototypeOf(value)
@@ -49,8 +52,8 @@ function isPlain(value: unknown): value is object {
 }
 
 /**
- * The messages without half of a surrogate pair: providers refuse a request that has one, and so would every later run of the
- * session fail.
+ * Replaces lone halves of surrogate pairs in messages. Providers refuse a request with such a half, so every later run of the
+ * session would fail.
  */
 export const wellFormedMessages = (messages: readonly RequestMessage[]): readonly RequestMessage[] =>
   wellFormed(messages.map(withWholeArguments))
@@ -65,12 +68,18 @@ function withWholeArguments(message: RequestMessage): RequestMessage {
   return parts.some((part, index) => part !== message.parts[index]) ? { ...message, parts } : message
 }
 
-/** Parts of an escape that more text may complete to a surrogate, and an escape of a first half that its second half may follow. */
+/**
+ * Match the beginning of a surrogate's escape, and the escape of a first half with nothing or the beginning of a second half
+ * after it.
+ */
 const OPEN_ESCAPE = /^\\(?:u(?:[dD](?:[89a-fA-F][\da-fA-F]?)?)?)?$/
 const FIRST_HALF = /^\\u[dD][89abAB][\da-fA-F]{2}(?:\\(?:u(?:[dD](?:[c-fC-F][\da-fA-F]?)?)?)?)?$/
 const MAX_OPEN_LENGTH = 12
 
-/** How much of a text that grows can be shown: up to a half, or in arguments the escape of a half, that may become whole. */
+/**
+ * Returns the length of the beginning of a growing text that can be emitted. It ends before a half (or, in arguments, the escape
+ * of a half) that later text may complete.
+ */
 function sureLength(text: string, isJson: boolean): number {
   const last = text.charCodeAt(text.length - 1)
   const length = last >= 0xd8_00 && last < 0xdc_00 ? text.length - 1 : text.length
@@ -83,15 +92,18 @@ function sureLength(text: string, isJson: boolean): number {
   return length
 }
 
-/** Joins pieces of one text such that none has half of a character. */
+/** Moves the boundaries between the pieces of a text, so that no piece ends within a character. */
 export interface PieceJoiner {
-  /** The text that can be shown now: with what was held back, and without what the next piece may complete. */
+  /**
+   * Returns the text that can be emitted now: the text held back before and this piece, except an end that the next piece may
+   * complete.
+   */
   take(piece: string): string
-  /** The text that is still held back, which stays incomplete. */
+  /** Returns the text that is still held back, with U+FFFD instead of an incomplete character. */
   end(): string
 }
 
-/** `isJson`: the text is arguments of a call, where a half may be written as an escape. */
+/** Creates a joiner for one text. `isJson`: the text is the arguments of a call, which may contain halves as escapes. */
 export function createPieceJoiner({ isJson }: { readonly isJson: boolean }): PieceJoiner {
   const mend = isJson ? wellFormedJson : (text: string): string => text.toWellFormed()
   let held = ''

@@ -48,32 +48,37 @@ export function requestTokensOf(
   limits: Limits = {},
 ): number {
   const tokens = assumedTokens(model, policies)
-  // If little or nothing remained, the provider decides.
+  // At least a tenth remains. If that is too much, the provider refuses the request.
   const own = Math.max(tokens - (modelOptions.maxOutputTokens ?? 0), Math.ceil(tokens / 10))
   return Math.min(own, limitOf(model, limits))
 }
 
-/** A request was refused as too long: what is said of it, in estimated tokens and in the provider's own. */
+/** The size of a request that was refused as too long, estimated and as counted by the provider. */
 export interface SizeRefusal {
   /** Estimated tokens of the request. */
   readonly estimate: number
-  /** Tokens that the model takes, as the provider says. */
+  /** Maximum tokens that the model accepts, according to the provider. */
   readonly maxTokens?: number
-  /** Tokens of the request, as the provider counts them. */
+  /** Tokens of the request, counted by the provider. */
   readonly tokens?: number
-  /** The provider names the reason by a code. */
+  /** Whether the provider gave an error code for requests that are too long. */
   readonly isCoded?: boolean
 }
 
-/** Share of a refused size that is assumed to be accepted where the provider names no number, and the least such limit. */
+/**
+ * Share of a refused size that is assumed to be accepted if the provider names no number, and the minimum of this assumed limit.
+ */
 const BELOW_REFUSED = 0.9
 const MIN_ASSUMED = 1_000
-/** A limit is at least this share of the number that the provider names: its own count may include the output. */
+/**
+ * A learned limit is at least this share of the number that the provider names, because its count of the request may include the
+ * output.
+ */
 const MIN_SHARE = 0.5
 
 /**
- * The limits once this refusal is known, in estimated tokens. A refusal never raises a limit. A sentence without a number and without
- * a code teaches no limit: it may be about something else.
+ * Returns the limits after this refusal, in estimated tokens. A refusal never raises a limit. An error message with neither a
+ * number nor a code changes no limit, because it may mean something else.
  */
 export function limitsAfter(limits: Limits | undefined, model: string, refusal: SizeRefusal): Limits | undefined {
   if (refusal.maxTokens === undefined && refusal.isCoded !== true) return limits
@@ -82,12 +87,12 @@ export function limitsAfter(limits: Limits | undefined, model: string, refusal: 
 
 function acceptedTokens({ estimate, maxTokens, tokens }: SizeRefusal): number {
   if (maxTokens === undefined) return Math.max(MIN_ASSUMED, Math.floor(estimate * BELOW_REFUSED))
-  // Where both are counted by the provider, their ratio also holds for the estimate.
+  // If the provider counted both numbers, their ratio is applied to the estimate.
   const accepted = tokens === undefined ? estimate * BELOW_REFUSED : (estimate * maxTokens) / tokens
   return Math.floor(Math.min(maxTokens, Math.max(accepted, maxTokens * MIN_SHARE)))
 }
 
-/** Tokens of a request that is sent after this refusal; Infinity where the provider names no number. */
+/** Returns the maximum tokens of the next request after this refusal; Infinity if the provider named no number. */
 export function targetAfter({ estimate, maxTokens, tokens }: SizeRefusal): number {
   if (maxTokens === undefined) return Infinity
   return BELOW_REFUSED * (tokens === undefined ? maxTokens : Math.min(maxTokens, (estimate * maxTokens) / tokens))

@@ -25,7 +25,7 @@ const NO_REPAIRS: Repairs = { steps: [], omitted: [] }
 export const repairsFor = ({ repairs }: Pick<SessionContext, 'repairs'>, model: string): Repairs =>
   repairs?.[fullModelName(model)] ?? NO_REPAIRS
 
-/** Returns the repairs for a member's requests: the steps are the session's, the omitted messages are the member's own. */
+/** Returns the repairs for a member's requests. The steps are those of the session; the omitted messages are the member's own. */
 export function membersRepairs(
   session: SessionContext['repairs'],
   own: SessionContext['repairs'],
@@ -52,15 +52,18 @@ export function toForm(
 }
 
 /**
- * Whether this model made the completion: reasoning and signatures are valid for no other (promises L5). `asked`: the model as its
- * agent names it.
+ * Whether this model made the completion. Reasoning and signatures are only valid for the model that made them (promises L5).
+ * `asked`: the model as its agent names it.
  */
 export const isMadeBy = ({ model, requestedModel }: AssistantMessage, asked: string): boolean =>
   [model, requestedModel].some(
     (made) => made !== undefined && (made === asked || isSameModel(made, fullModelName(asked))),
   )
 
-/** Removes what only the maker may read. An import may not name it; then signatures of Chat Completions on calls stay. */
+/**
+ * Removes reasoning and provider data, which are only valid for the model that made the message. If an imported message names no
+ * model, the signatures of Chat Completions on its calls are kept.
+ */
 function withoutForeign(
   sent: readonly RequestMessage[],
   { model, requestedModel }: AssistantMessage,
@@ -77,7 +80,7 @@ const withoutContent = ({ role }: UserMessage | AssistantMessage): RequestMessag
 type Repair = (sent: readonly RequestMessage[], message: UserMessage | AssistantMessage) => readonly RequestMessage[]
 
 const REPAIR: { readonly [step in RepairStep]: Repair } = {
-  // Servers of Chat Completions may require their signatures on calls.
+  // Chat Completions servers may require their own signatures on calls, so these are kept.
   reasoning: (sent) => sent.flatMap((one) => withoutReasoning(one, (provider) => provider === 'openaiCompatible')),
   names: withNarrowIds,
   media: (sent) => sent.map(withoutMedia),
@@ -89,7 +92,7 @@ function withoutReasoning(message: RequestMessage, keeps: (provider: string) => 
   if (message.role !== 'assistant') return [message]
   const parts = message.parts.flatMap((part) => {
     if (part.type === 'reasoning') return []
-    // Parts that do not change stay the same objects, so that each is weighed once.
+    // Unchanged parts remain the identical objects, because weights are cached by object.
     if (part.provider === undefined || Object.keys(part.provider).every(keeps)) return [part]
     const { provider, ...plain } = part
     const kept = Object.entries(provider).filter(([name]) => keeps(name))
@@ -98,7 +101,7 @@ function withoutReasoning(message: RequestMessage, keeps: (provider: string) => 
   return parts.length === 0 ? [] : [{ ...message, parts }]
 }
 
-/** Gives each call and its result an id of nine letters and digits, unique in the log: some providers accept no other. */
+/** Gives each call and its result an id of nine letters and digits, unique in the log. Some providers accept only such ids. */
 function withNarrowIds(sent: readonly RequestMessage[], { id }: { readonly id: string }): RequestMessage[] {
   const narrowId = (sequence: number): string =>
     `c${sha256(`${id}:${sequence}`, 'base64url').replaceAll(/[-_]/g, '').slice(0, 8)}`
@@ -124,7 +127,10 @@ function withoutMedia(message: RequestMessage): RequestMessage {
   return { ...message, parts }
 }
 
-/** Removes everything but texts, calls and results: attached data, blank texts, and arguments that are no JSON object. */
+/**
+ * Keeps only texts, calls and results. Removes data that providers attached, and replaces or drops blank texts. Arguments that
+ * are not a JSON object become `{}`.
+ */
 function withKnownParts(message: RequestMessage): RequestMessage[] {
   if (message.role !== 'assistant')
     return [{ ...message, parts: message.parts.map((part) => (isBlank(part) ? { type: 'text', text: EMPTY } : part)) }]

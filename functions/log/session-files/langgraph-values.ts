@@ -28,7 +28,7 @@ for (const type of WITH_FIELDS)
   })
 codec.register({ type: SNAPSHOT, encode: () => null, decode: (bytes) => unpacked(bytes) })
 
-/** Integers of eight bytes come as `bigint`, because a number cannot hold all of them. */
+/** Decodes MessagePack. Integers of eight bytes become `bigint`, because a number cannot represent all of them. */
 const unpacked = (bytes: Uint8Array): unknown => decode(bytes, { extensionCodec: codec, useBigInt64: true })
 
 /**
@@ -41,7 +41,7 @@ export function graphValue(type: string, bytes: Uint8Array): unknown {
   throw new Error(`is of an unknown type: ${type.slice(0, 40)}`)
 }
 
-/** Large integers as exact numbers, which JSON can carry. */
+/** Replaces each `bigint` by a number, or by an exact number if it is too large. */
 function withoutBigInts(value: unknown): unknown {
   if (typeof value === 'bigint') {
     const number = Number(value)
@@ -50,7 +50,7 @@ function withoutBigInts(value: unknown): unknown {
   return mapped(value, withoutBigInts)
 }
 
-/** The value with each of its entries replaced. Bytes and times have none. */
+/** Replaces each entry of a list or an object. Other values, bytes and times are returned unchanged. */
 function mapped(value: unknown, replaced: (entry: unknown) => unknown): unknown {
   if (Array.isArray(value)) return value.map(replaced)
   if (!isRecord(value) || value instanceof Uint8Array || value instanceof Date) return value

@@ -130,8 +130,8 @@ function createVersions() {
   const ended = new Map<string, { readonly call: Call; readonly of: string; readonly by: string }>()
   return {
     /**
-     * Returns a changed message's calls that had no result before the change, and the calls of its previous form that
-     * this abandons.
+     * Returns the calls of a changed message that have no result yet, and the open calls of its previous form, which the change
+     * abandons.
      */
     called(
       { id }: Found,
