@@ -74,12 +74,14 @@ export interface Repairs {
   readonly sent?: { readonly run: string; readonly count: number }
 }
 
-/** The trial of a smaller request after a refusal whose reason may be the size. It ends with the next completion of its thread. */
+/**
+ * The trial of a smaller request, after a refusal that may be due to the size. It ends with the next completion of its thread.
+ */
 export interface CutTrial {
   readonly run: string
   /** The log's end when the trial began, or when its cut was undone. */
   readonly at: string
-  /** The decisions before the trial. Absent: the smaller request was refused as well, and they hold again. */
+  /** The decisions before the trial. Absent: the smaller request was refused as well, and these decisions were restored. */
   readonly before?: Pick<SessionContext, 'cut' | 'decided'>
 }
 
@@ -89,7 +91,7 @@ export interface CutTrial {
 export interface SessionContext {
   readonly summary?: Summary
   readonly cut?: Cut
-  /** Set with a cut that may not help, and after it was undone. */
+  /** Set while it is uncertain whether the cut helps, and after the cut was undone. */
   readonly trial?: CutTrial
   readonly citations?: Citations
   /** With `images: {reattach}`: the first message whose images and files are still sent with their bytes. */
@@ -97,8 +99,8 @@ export interface SessionContext {
   /** Maximum tokens of a request to a model, learned from its refusals; the key is the model's name in its agent. */
   readonly limits?: { readonly [model: string]: number }
   /**
-   * The form of requests to models that refused the usual form, by `provider/model`. `steps` and `sent` hold for members as well; the
-   * other fields are the leader's.
+   * The form of requests to models that refused the usual form, by `provider/model`. `steps` and `sent` also apply to members;
+   * the other fields only to the leader.
    */
   readonly repairs?: { readonly [model: string]: Repairs }
   /** The log's last message at the last decision, and the size of the request at that time. */

@@ -69,7 +69,7 @@ const MAX_WAIT_MS = 600_000
 /** Whether the delivery may have crashed processes. After a single crash, the cause may have been anything else. */
 export const isSuspect = ({ begun = 0 }: Pick<Delivery, 'begun'>): boolean => begun >= SUSPECT
 
-/** Whether the delivery is not started any more. */
+/** Whether the delivery is abandoned: it was started too often. */
 export const isGivenUp = ({ begun = 0 }: Pick<Delivery, 'begun'>): boolean => begun >= MAX_STARTS
 
 /** The wait for a delivery whose worker crashed, in milliseconds; 0: it may start. */

@@ -77,7 +77,7 @@ export interface ClosedToolMessage extends ClosedBase {
   /** The object by which later messages of a member name this call. */
   readonly named?: MemberCall
   readonly status: ToolStatus
-  /** As in a message of ours. */
+  /** Set if the client executed the call, as in our own messages. */
   readonly origin?: 'client'
   readonly parts: readonly ClosedPart[]
   /** The result's data for programs. */
