@@ -56,11 +56,11 @@ export interface Models {
 
 /** The sizes in a provider's refusal of a request that is too long. */
 export interface RefusedSize {
-  /** Tokens that the model takes beside the output that was requested. */
+  /** Maximum tokens of a request, so that the requested output also fits into the model's context. */
   readonly maxTokens?: number
-  /** Tokens of the request without its output, by the provider's count; more than `maxTokens`. */
+  /** Tokens of the request without its output, counted by the provider. More than `maxTokens`. */
   readonly tokens?: number
-  /** The provider names the reason by a code. */
+  /** Set if the refusal has an error code for requests that are too long. */
   readonly isCoded?: true
 }
 
@@ -73,11 +73,11 @@ export class ModelError extends Error {
   readonly usage?: Usage
   /** HTTP status of the response, if there was one. */
   readonly status?: number
-  /** With `context_length`: what the provider says of the sizes. */
+  /** With `context_length`: the sizes that the provider's refusal names. */
   readonly size?: RefusedSize
   /** The index of the request's message that the provider's refusal names. */
   readonly messageIndex?: number
-  /** The stream had this many frames in an unknown format, and nothing else. */
+  /** Number of the stream's frames, if all of them have an unknown format. */
   readonly unknownFrames?: number
 
   constructor(
@@ -107,17 +107,19 @@ export class ModelError extends Error {
   }
 }
 
-/** Statuses with which a provider refuses a request as it is. */
+/** Statuses with which a provider refuses the content of a request. */
 const REFUSALS: ReadonlySet<number | undefined> = new Set([400, 413, 422])
 
-/** Whether the provider refuses the request as it is: for its size, or for something in it. */
+/**
+ * Whether the provider refuses the request because of its size or its content, so that the unchanged request would fail again.
+ */
 export const isRefusal = ({ code, status }: ModelError): boolean =>
   code === 'context_length' || (code === 'invalid_request' && REFUSALS.has(status))
 
-/** Whether the provider only says that the request is too large (status 413): its tokens or its bytes may be the reason. */
+/** Whether the provider only reports that the request is too large (status 413). The reason may be its tokens or its bytes. */
 export const isTooLarge = ({ code, status, size }: ModelError): boolean =>
   code === 'context_length' && status === 413 && size === undefined
 
-/** Whether the provider may accept another form of the request: it does not say that the conversation is too long. */
+/** Whether the provider may accept another form of the request. False if it reports that the conversation is too long. */
 export const isRepairable = (error: ModelError): boolean =>
   isTooLarge(error) || (isRefusal(error) && error.code !== 'context_length')

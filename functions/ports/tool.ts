@@ -73,16 +73,19 @@ export interface Tool {
   readonly description: string
   /** JSON Schema of the arguments, as the model sees it. */
   readonly parameters: JsonObject
-  /** Why arguments do not fit; undefined if they do. Checked before a person is asked to approve the call. */
+  /**
+   * Returns the reason why arguments do not match the schema; undefined if they do. Checked before a person is asked to approve
+   * the call.
+   */
   check?(input: Json): string | undefined
   /** Whether an interrupted call may be executed again. */
   readonly idempotent: boolean
   readonly timeoutMs: number
   readonly needsApproval: boolean
   /**
-   * `execute` gets each number that JavaScript would spell otherwise (`10.00`, integers beyond 2^53) as an `ExactNumber`: for tools
-   * that send their input on as JSON. Without it, the input has numbers of JavaScript alone, which are rounded. Such a tool
-   * declares ids with more than 15 digits as strings.
+   * Set for tools that pass on their input as JSON. Then `execute` gets each number that JavaScript would spell differently
+   * (`10.00`, integers beyond 2^53) as an `ExactNumber`. Other tools only get JavaScript numbers, which are rounded. They should
+   * declare ids with more than 15 digits as strings.
    */
   readonly takesExactNumbers?: true
   /** Set if the tool belongs to an MCP server of the agent: a client's tool with the same name is ignored. */
