@@ -107,8 +107,8 @@ function identityOf({ scope, text, filters, sort = 'relevance', group }: History
   const { role, tool, status, session, owner, agent, since, until, notRun, feedback, metadata, sessions } = filters
   const all = [scope.tenant, scope.owner, scope.session, text, sort, group]
   all.push(role, tool, status, session, owner, agent, notRun, feedback)
-  // A cursor position has another meaning if the index searches named sessions than if hits are compared with their
-  // sessions.
+  // The meaning of a cursor's position depends on how the conditions are applied: the index searches named sessions, or each hit
+  // is compared with its session.
   const conditions = metadata?.map(({ key, value, isPrefix }) => [key, value, isPrefix, sessions === undefined])
   const last = conditions === undefined ? [] : [conditions]
   return JSON.stringify([...all, since, until, ...last].map((one) => one ?? null))

@@ -125,7 +125,7 @@ export async function findSecrets(said: string): Promise<Range[]> {
     import('@secretlint/secretlint-rule-preset-recommend'),
     import('@secretlint/profiler'),
   ])
-  // Otherwise the profiler would keep about 200 entries of every text for ever.
+  // An enabled profiler would keep about 200 entries of every text in memory forever.
   secretLintProfiler.setEnabled(false)
   const finders = rules.filter((rule) => !rule.meta.id.endsWith('filter-comments'))
   // With this file name, every rule reads the text.

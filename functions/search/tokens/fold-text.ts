@@ -6,22 +6,29 @@ export interface FoldedText {
 }
 
 /**
- * Marks that people leave out: accents, points, vowel signs and cantillation of Arabic, Hebrew and Syriac. Vowel signs of other
- * scripts are letters that everybody types (they have the property Alphabetic), and the kana marks make another letter.
+ * Matches marks that people often do not type: accents, points, and the vowel signs and cantillation of Arabic, Hebrew and
+ * Syriac. Vowel signs of other scripts are excluded, because people type them like letters (they have the property Alphabetic).
+ * Kana marks are excluded, because they make a different letter.
  */
 const MARKS =
   /[[[\p{M}--\p{Alphabetic}][\p{M}&&[\p{Script=Inherited}\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}]]]--[\u3099\u309A]]/gv
-/** Invisible characters, and the Arabic character that only lengthens a word. */
+/** Matches invisible characters, and the Arabic character that only lengthens a word. */
 const UNSEEN = /[\p{Default_Ignorable_Code_Point}\p{Cf}\u0640]/gu
 // oxlint-disable-next-line no-control-regex -- everything outside ASCII
 const NOT_ASCII = /[^\u0000-\u007f]/u
 /** Matches letters outside ASCII, with the ASCII letter before them, because a mark may combine with it. */
 // oxlint-disable-next-line no-control-regex -- everything outside ASCII
 const NON_ASCII_RANGE = /[\u0000-\u007f]?[^\u0000-\u007f]+/gu
-/** Matches one letter or symbol with what may combine with it: marks, the parts of a Korean syllable, half-width kana marks. */
+/**
+ * Matches one letter or symbol with the characters that may combine with it: marks, the parts of a Korean syllable, half-width
+ * kana marks.
+ */
 const CLUSTER =
   /[\u1100-\u115F\uA960-\uA97C\uAC00-\uD7A3][\p{M}\p{Default_Ignorable_Code_Point}\u0640\u1160-\u11FF\uD7B0-\uD7FB]*|[^\p{M}][\p{M}\p{Default_Ignorable_Code_Point}\u0640\uFF9E\uFF9F]*|[\p{M}\p{Default_Ignorable_Code_Point}]+/gsu
-/** Letters with strokes, hooks and descenders, and ligatures, which Unicode does not decompose, with the letters typed instead. */
+/**
+ * Letters that Unicode does not decompose (ligatures, and letters with strokes, hooks or descenders), each with the letters that
+ * people type instead.
+ */
 const PLAIN_LETTERS =
   'ß:ss æ:ae œ:oe ĳ:ij ø:o ɵ:o ł:l ƚ:l ɫ:l ɬ:l đ:d ð:d ɖ:d ɗ:d ƌ:d þ:th ħ:h ɦ:h ŧ:t ƭ:t ʈ:t ŋ:n ɲ:n ƞ:n ı:i ɨ:i ȷ:j ɉ:j ƀ:b ɓ:b ƃ:b ' +
   'ƈ:c ȼ:c ɇ:e ƒ:f ɠ:g ǥ:g ƙ:k ƥ:p ɍ:r ʂ:s ȿ:s ʉ:u ʋ:v ƴ:y ɏ:y ƶ:z ȥ:z ɀ:z ґ:г ғ:г ҕ:г ҙ:з ҡ:к қ:к ҝ:к ҟ:к ң:н ө:о ҫ:с ҭ:т ұ:ү ҳ:х ҷ:ч ҹ:ч ѳ:ф'
