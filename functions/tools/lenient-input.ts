@@ -3,7 +3,8 @@ import { z } from 'zod'
 const NUMBER = /^\s*[+-]?\d+(?:\.\d+)?\s*$/u
 
 /**
- * Reads arguments as clients and models often write them. Null or an empty text means a parameter that is not set. A number may
+ * Reads arguments as clients and models often write them. An optional parameter that is null or an empty text counts as absent. A
+ * number may
  * be a text, a text may be a number, and all arguments may be null. Only values that the schema refuses are changed.
  */
 export function lenientInput(schema: z.ZodType, input: unknown): unknown {
@@ -14,7 +15,7 @@ export function lenientInput(schema: z.ZodType, input: unknown): unknown {
   return Object.fromEntries(Object.entries(input).flatMap(([name, value]) => readField(shape, name, value)))
 }
 
-/** The field as it is parsed; nothing if it counts as absent. */
+/** Returns the field in the form to parse; nothing if it counts as absent. */
 function readField(
   shape: Readonly<Record<string, z.ZodType>>,
   name: string,
@@ -30,7 +31,7 @@ function readField(
   return [[name, value]]
 }
 
-/** The type of a field that may be optional or have a default. */
+/** Returns the type of a field, without the wrappers for optional fields and defaults. */
 function kindOf(field: z.ZodType): string {
   const { type, innerType } = field.def as { readonly type: string; readonly innerType?: z.ZodType }
   return innerType === undefined ? type : kindOf(innerType)
