@@ -91,17 +91,21 @@ function createTextPrinter() {
     print(piece)
     atLineStart = piece.endsWith('\n')
   }
+  const endLine = (): void => {
+    if (!atLineStart) put('\n')
+  }
   const rest = ({ role, parts }: Message): void => {
     const whole = role === 'assistant' ? parts.map((part) => (part.type === 'text' ? part.text : '')).join('') : ''
     const isBegun = whole.startsWith(streamed)
-    if (!isBegun && !atLineStart) put('\n')
+    if (!isBegun) endLine()
     const missing = harmless(isBegun ? whole.slice(streamed.length) : whole)
     if (missing !== '') put(missing)
-    if (!atLineStart) put('\n')
+    endLine()
     streamed = ''
   }
+  // A result may arrive while the text of the next round streams. Only a terminal shows both on one screen.
   const line = (message: string): void => {
-    if (!atLineStart) put('\n')
+    if (process.stdout.isTTY) endLine()
     note(`${message}\n`)
   }
   return {
@@ -113,7 +117,10 @@ function createTextPrinter() {
     rest,
     line,
     /** Called when the text of the round starts again. */
-    forget: () => void (streamed = ''),
+    forget(): void {
+      streamed = ''
+      endLine()
+    },
   }
 }
 

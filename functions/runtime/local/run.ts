@@ -15,7 +15,8 @@ export async function runProgram(): Promise<void> {
       ? `${server.model} (no real model: set MODEL to use one)`
       : server.model
     writeToTerminal('stdout', `Tooltrail listens on ${server.url}  docs: ${server.url}/docs  model: ${model}\n`)
-    for (const line of server.unlistedTools) writeToTerminal('stdout', `The ${line}. To agree, write "tools": "all".\n`)
+    for (const line of server.unlistedTools)
+      writeToTerminal('stdout', `The ${line}. To keep this, write "tools": "all".\n`)
     if (server.openAccess)
       writeToTerminal(
         'stdout',
