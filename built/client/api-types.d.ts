@@ -400,6 +400,11 @@ export type NewMessage = {
         readonly media_type: string;
         readonly filename?: string;
         readonly data: string;
+    } | {
+        readonly type: "image";
+        /** Fetched before the input is accepted. */
+        readonly url: string;
+        readonly filename?: string;
     })[]);
     readonly user?: string;
     readonly metadata?: {

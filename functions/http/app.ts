@@ -26,6 +26,7 @@ import { agUiRoutes } from './ag-ui/routes.ts'
 import { chatRoutes } from './ai-sdk/routes.ts'
 import { docsRoutes } from './docs/routes.ts'
 import { healthRoutes, mcpRoutes, serviceRoutes } from './service-routes.ts'
+import { createImageBudget } from './v1/messages/incoming-images.ts'
 import { messageRoutes } from './v1/messages/routes.ts'
 import { outputRoutes } from './v1/outputs/routes.ts'
 import { runRoutes } from './v1/runs/routes.ts'
@@ -87,6 +88,7 @@ export function createApp(dependencies: AppDependencies): App {
     ...dependencies,
     calls: createOpenRequests(dependencies),
     builds: createBuilds(),
+    imageBudget: createImageBudget(),
   }
   sessionRoutes(app, parts)
   messageRoutes(app, parts)

@@ -6,6 +6,7 @@ import type { OpenRequests } from '../access/open-requests.ts'
 import type { AgentService } from '../agent/service/agent-service.ts'
 import type { Callbacks } from '../ports/callbacks.ts'
 import type { Clock } from '../ports/clock.ts'
+import type { ImageSource } from '../ports/image-source.ts'
 import type { InboundEndpoint } from '../ports/inbound-endpoint.ts'
 import type { KeyStore } from '../ports/key-store.ts'
 import type { Logger } from '../ports/logger.ts'
@@ -14,6 +15,7 @@ import type { OutputStore } from '../ports/output-store.ts'
 import type { SessionStore } from '../ports/session-store.ts'
 import type { SessionNames } from '../ports/session-names.ts'
 import type { UsageLedger } from '../ports/usage-ledger.ts'
+import type { ByteBudget } from './middleware/byte-budget.ts'
 import type { Builds } from './streaming/document-queue.ts'
 import type { SharedBytes } from './streaming/response-bodies.ts'
 
@@ -46,6 +48,7 @@ export interface AppDependencies {
   readonly names: SessionNames
   readonly usage: UsageLedger
   readonly callbacks: Callbacks
+  readonly images: ImageSource
   readonly agents: ReadonlyMap<string, Agent>
   readonly clock: Clock
   readonly log: Logger
@@ -70,6 +73,8 @@ export interface RouteDependencies extends AppDependencies {
   readonly calls: OpenRequests
   /** Builds long documents for requests: pages, and runs with their messages. */
   readonly builds: Builds
+  /** Limits the memory of images that are fetched. */
+  readonly imageBudget: ByteBudget
 }
 
 export interface AppEnv {

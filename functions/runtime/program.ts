@@ -31,6 +31,7 @@ import type { SessionJanitor } from '../ports/session-janitor.ts'
 import type { SessionStore } from '../ports/session-store.ts'
 import type { ToolRegistry, Tools } from '../ports/tool.ts'
 import type { UsageLedger } from '../ports/usage-ledger.ts'
+import { createImageSource } from '../tools/image-source.ts'
 import { createCore } from './core.ts'
 import { createFollowedWork } from './followed-work.ts'
 import { openMcp } from './open-mcp.ts'
@@ -82,6 +83,8 @@ export interface ProgramSettings {
   readonly channels?: ReadonlyMap<string, Channel>
   /** Names of the callbacks that requests may use. */
   readonly callbacks?: ReadonlySet<string>
+  /** Hosts that images by address may come from although they are internal or use plain HTTP; none by default. */
+  readonly allowedHosts?: readonly string[]
   /** Creates the channels' inbound endpoints over the service that gets their inputs. */
   readonly endpoints?: (service: AgentService) => readonly InboundEndpoint[]
   readonly app: AppSettings
@@ -126,6 +129,7 @@ export function createProgram(ports: Ports, settings: ProgramSettings): Program 
     settings: appSettings,
     mcp: openMcp({ ...ports, service, log: ports.logger, version: appSettings.version }),
     callbacks: createCallbacks({ ...ports, names: settings.callbacks ?? new Set() }),
+    images: createImageSource({ allowedHosts: settings.allowedHosts ?? [] }),
     ...(settings.endpoints === undefined ? {} : { endpoints: settings.endpoints(service) }),
     stopping: () => stopping.signal,
   })

@@ -24,12 +24,14 @@ export async function contentOf(draft: Draft): Promise<Content> {
   const text = draft.text.trim()
   if (draft.files.length === 0) return text
   const parts: Parts = await Promise.all(
-    draft.files.map(async (file) => ({
-      type: file.type.startsWith('image/') ? ('image' as const) : ('file' as const),
-      media_type: file.type === '' ? 'application/octet-stream' : (file.type.split(';')[0] ?? ''),
-      filename: file.name,
-      data: base64(new Uint8Array(await file.arrayBuffer())),
-    })),
+    draft.files.map(async (file) => {
+      const upload = {
+        media_type: file.type === '' ? 'application/octet-stream' : (file.type.split(';')[0] ?? ''),
+        filename: file.name,
+        data: base64(new Uint8Array(await file.arrayBuffer())),
+      }
+      return file.type.startsWith('image/') ? { type: 'image', ...upload } : { type: 'file', ...upload }
+    }),
   )
   return text === '' ? parts : [{ type: 'text', text }, ...parts]
 }

@@ -61,6 +61,8 @@ export async function openHttpHarness(
     readonly settings?: Partial<AppSettings>
     readonly change?: (ports: Ports) => Ports
     readonly callbacks?: ReadonlySet<string>
+    /** Hosts that images by address may come from, as in `TOOLTRAIL_ALLOWED_HOSTS`. */
+    readonly allowedHosts?: readonly string[]
     readonly endpoints?: (ports: Ports) => (service: AgentService) => readonly InboundEndpoint[]
     readonly channels?: (ports: Ports) => ReadonlyMap<string, Channel>
     /** Adds the tools of agents' MCP servers. */
@@ -91,7 +93,7 @@ export async function openHttpHarness(
     tools,
     ...(options.channels === undefined ? {} : { channels: options.channels(ports) }),
     ...(options.remote === undefined ? {} : { remote: options.remote(ports) }),
-    ...definedFields({ callbacks: options.callbacks }),
+    ...definedFields({ callbacks: options.callbacks, allowedHosts: options.allowedHosts }),
     ...(options.endpoints === undefined ? {} : { endpoints: options.endpoints(ports) }),
     app: { version: '0.0.0', openAccess: true, corsOrigins: [], caps: NO_CAPS, ...options.settings },
     sweepMs: 200,

@@ -72,7 +72,8 @@ function userContent(content: UserContent): Extract<ChatMessage, { role: 'user' 
   if (typeof content === 'string') return content
   return content.map((part) => {
     if (part.type === 'text') return part
-    const url = `data:${part.source.mimeType};base64,${part.source.value}`
+    const { source } = part
+    const url = source.type === 'url' ? source.value : `data:${source.mimeType};base64,${source.value}`
     return part.type === 'image'
       ? { type: 'image_url' as const, image_url: { url } }
       : { type: 'file' as const, file: { file_data: url } }

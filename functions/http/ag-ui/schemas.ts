@@ -8,9 +8,18 @@ const data = z.object({
   value: z.string(),
   mimeType: z.string().max(255),
 })
+const imageSource = z.discriminatedUnion(
+  'type',
+  [data, z.object({ type: z.literal('url'), value: z.string(), mimeType: z.string().max(255).nullish() })],
+  'must be data or url: other sources are not supported',
+)
 const part = z.discriminatedUnion(
   'type',
-  [text, z.object({ type: z.literal('image'), source: data }), z.object({ type: z.literal('document'), source: data })],
+  [
+    text,
+    z.object({ type: z.literal('image'), source: imageSource }),
+    z.object({ type: z.literal('document'), source: data }),
+  ],
   'must be of type text, image or document',
 )
 const id = z.string().max(2_048)

@@ -7,15 +7,12 @@ import { keyRevoked } from '../middleware/authentication.ts'
 import { describeError } from '../middleware/error-response.ts'
 import { aliasedAgent } from '../agent-alias.ts'
 import { RequestError } from '../middleware/request-error.ts'
-import {
-  refuseFalseImages,
-  refuseMissingTool,
-  refuseServerTools,
-  refuseTakenNames,
-} from '../v1/messages/incoming-content.ts'
+import { refuseMissingTool, refuseServerTools, refuseTakenNames } from '../v1/messages/incoming-content.ts'
 import { whileCounted } from '../v1/runs/response.ts'
 import { followSteps } from '../run-steps/follow-steps.ts'
 import type { FollowedRun } from '../run-steps/follow-steps.ts'
+import { imageCallerOf } from '../v1/messages/incoming-images.ts'
+import { withTurnImages } from '../openai/sessions/turn-images.ts'
 import { acceptChatTurn } from '../openai/sessions/chat-session.ts'
 import type { RunEnd } from '../run-steps/run-step.ts'
 import { createAgUiEvents } from './events.ts'
@@ -39,9 +36,8 @@ export const serveAgUi = (
     refuseTakenNames(input.tools)
     await refuseServerTools(dependencies, agent, input.tools, { onlyListed: true })
     refuseMissingTool(dependencies.agents, agent, input.tools)
-    for (const { parts, at } of input.said) await refuseFalseImages(`body.${at}.content`, parts, 'source.value')
     const bodyHash = sha256(await c.req.text())
-    const run = await acceptChatTurn(dependencies, {
+    const turn = {
       caller: c.get('caller'),
       agent,
       user: undefined,
@@ -55,7 +51,10 @@ export const serveAgUi = (
       input,
       decisions,
       nameOf: agUiCallId,
-    })
+    }
+    const run = await withTurnImages(dependencies, imageCallerOf(c), { turn, field: 'source.value' }, (ready) =>
+      acceptChatTurn(dependencies, ready),
+    )
     return agUiStream(dependencies, c, call, body, run)
   })
 

@@ -175,7 +175,7 @@ async function acceptChat(
   if (!last.success) throw invalidRequest(invalidFields(place, last.error.issues))
   const caller = c.get('caller')
   return last.data.role === 'user'
-    ? acceptUserMessage(dependencies, caller, body, last.data)
+    ? acceptUserMessage(dependencies, { caller, signal: c.get('request').signal }, body, last.data)
     : acceptCallOutputs(dependencies, caller, body, last.data)
 }
 

@@ -1,5 +1,5 @@
 import { sha256 } from '../../domain/hash.ts'
-import type { CallResolution, IncomingPart } from '../../agent/service/agent-service.ts'
+import type { CallResolution } from '../../agent/service/agent-service.ts'
 import type { Caller } from '../../access/caller.ts'
 import { countedFor } from '../../access/rates.ts'
 import { enterSession } from '../../access/sessions.ts'
@@ -15,12 +15,9 @@ import type { LogReader } from '../../ports/log-reader.ts'
 import type { RouteDependencies } from '../dependencies.ts'
 import { RequestError } from '../middleware/request-error.ts'
 import { invalidRequest } from '../middleware/validation.ts'
-import {
-  refuseFalseImages,
-  refuseMissingTool,
-  refuseServerTools,
-  refuseTakenNames,
-} from '../v1/messages/incoming-content.ts'
+import { refuseMissingTool, refuseServerTools, refuseTakenNames } from '../v1/messages/incoming-content.ts'
+import { isImageAddress, withImages } from '../v1/messages/incoming-images.ts'
+import type { RequestPart } from '../v1/messages/incoming-images.ts'
 import { findRun } from '../v1/runs/resource.ts'
 import { clientCallId } from '../run-steps/call-id.ts'
 import { aliasedAgent } from '../agent-alias.ts'
@@ -36,7 +33,7 @@ const PAGE = 200
 /** Accepts a user message: starts a run, or finds the run that an earlier attempt started. */
 export async function acceptUserMessage(
   dependencies: RouteDependencies,
-  caller: Caller,
+  { caller, signal }: { readonly caller: Caller; readonly signal: AbortSignal },
   body: ChatRequest,
   message: UserUiMessage,
 ): Promise<FollowedRun> {
@@ -51,23 +48,20 @@ export async function acceptUserMessage(
   refuseTakenNames(tools)
   await refuseServerTools(dependencies, agent, tools, { onlyListed: true })
   refuseMissingTool(agents, agent, tools)
-  await refuseFalseImages(at, parts, 'url')
   const limits = countedFor(caller, settings.caps)
   if (known === undefined) await service.assertCapacity(caller.tenant, limits)
-  const session = await openSession(dependencies, caller, { id, agent: named })
-  const { metadata } = message
-  const { runId } = await service.submit(
-    session,
-    {
-      parts,
-      clientTools: tools,
-      ...definedFields({ metadata: metadata ?? undefined }),
-      ...limits,
-      idempotency: { keyHash: sha256(`ui-message ${message.id}`), bodyHash: sha256(jsonText(message.parts)) },
-    },
-    { here: true },
-  )
-  return { key: keyOf(session), runId }
+  const submission = {
+    clientTools: tools,
+    ...definedFields({ metadata: message.metadata ?? undefined }),
+    ...limits,
+    idempotency: { keyHash: sha256(`ui-message ${message.id}`), bodyHash: sha256(jsonText(message.parts)) },
+  }
+  const content = [{ path: at, field: 'url', parts }]
+  return withImages(dependencies, { tenant: caller.tenant, signal }, content, async ([ready = []]) => {
+    const session = await openSession(dependencies, caller, { id, agent: named })
+    const { runId } = await service.submit(session, { parts: ready, ...submission }, { here: true })
+    return { key: keyOf(session), runId }
+  })
 }
 
 /**
@@ -142,11 +136,16 @@ function resolutionOf(row: ToolMessage, part: Part | undefined): CallResolution[
 
 const MEDIA_TYPE = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,63}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,63}$/
 
-function partOf(part: UserUiMessage['parts'][number], path: string): IncomingPart {
+function partOf(part: UserUiMessage['parts'][number], path: string): RequestPart {
   if (part.type === 'text') return { type: 'text', text: part.text }
-  const found = dataOf(part.url)
+  const { url, mediaType = 'image/*', filename } = part
+  if (isImageAddress(url) && mediaType.toLowerCase().startsWith('image/'))
+    return { type: 'image', url, ...definedFields({ filename }) }
+  const found = dataOf(url)
   if (found === undefined || found.data.length === 0 || !MEDIA_TYPE.test(found.mediaType))
-    throw invalidRequest([{ path: `${path}.url`, message: 'must be a data URL with base64: nothing is fetched' }])
+    throw invalidRequest([
+      { path: `${path}.url`, message: 'must be a data URL with base64, or the address of an image' },
+    ])
   const type = found.mediaType.startsWith('image/') ? 'image' : 'file'
-  return { type, ...found, ...definedFields({ filename: part.filename }) }
+  return { type, ...found, ...definedFields({ filename }) }
 }

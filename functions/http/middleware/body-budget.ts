@@ -1,4 +1,5 @@
 import { MAX_BODY_BYTES } from '../../domain/body-bytes.ts'
+import { createByteBudget } from './byte-budget.ts'
 import { RequestError } from './request-error.ts'
 
 /** Bytes of each body that do not count against the budget. */
@@ -33,62 +34,25 @@ export interface BodyBudget {
   enter(who: string, declared: string | undefined): EnteringBody
 }
 
-interface Waiting {
-  readonly who: string
-  readonly bytes: number
-  enter(): void
-}
-
 /** Creates the body budget of this process. */
 export function createBodyBudget({
   most = MAX_BYTES,
   mostOfTenant = MAX_BYTES_OF_TENANT,
   timeoutMs = BUDGET_TIMEOUT_MS,
 } = {}): BodyBudget {
-  const held = new Map<string, number>()
-  const waiting = new Set<Waiting>()
-  let total = 0
-  const fits = (who: string, bytes: number): boolean =>
-    total + bytes <= most && (held.get(who) ?? 0) + bytes <= mostOfTenant
-  const count = (who: string, bytes: number): void => {
-    total += bytes
-    const left = (held.get(who) ?? 0) + bytes
-    if (left === 0) held.delete(who)
-    else held.set(who, left)
-  }
-  const admit = (): void => {
-    for (const one of waiting)
-      if (fits(one.who, one.bytes)) {
-        waiting.delete(one)
-        count(one.who, one.bytes)
-        one.enter()
-      }
-  }
-  const take = (who: string, bytes: number): Promise<void> => {
-    if (fits(who, bytes)) return Promise.resolve(count(who, bytes))
-    return new Promise((resolve, reject) => {
-      const one = { who, bytes, enter: () => resolve(clearTimeout(late)) }
-      const late = setTimeout(() => {
-        waiting.delete(one)
-        reject(tooManyBodies())
-      }, timeoutMs)
-      waiting.add(one)
-    })
-  }
+  const budget = createByteBudget({ most, mostOfTenant, timeoutMs, refusal: tooManyBodies })
   return {
     enter(who, declared) {
       const bytes = Math.min(Number(declared ?? MAX_BODY_BYTES) || MAX_BODY_BYTES, MAX_BODY_BYTES)
-      let taken = 0
+      let release: (() => void) | undefined
       return {
         async holds(size) {
-          if (taken > 0 || size <= FREE) return
-          await take(who, bytes)
-          taken = bytes
+          if (release !== undefined || size <= FREE) return
+          release = await budget.take(who, bytes)
         },
         leave() {
-          count(who, -taken)
-          taken = 0
-          admit()
+          release?.()
+          release = undefined
         },
       }
     },

@@ -4,6 +4,7 @@ import { createDynamoKeyStore } from '../../adapters/dynamodb/key-store.ts'
 import { createCallbacks } from '../../channels/callbacks/by-hand.ts'
 import { createApp } from '../../http/app.ts'
 import { createSharedBytes } from '../../http/streaming/response-bodies.ts'
+import { createImageSource } from '../../tools/image-source.ts'
 import { readAliases } from '../settings/agents-file.ts'
 import { namedCallbacks } from '../settings/channel-settings.ts'
 import type { LoopSettings } from '../settings/config.ts'
@@ -35,6 +36,7 @@ export function createApiHandler(settings: LoopSettings): StreamingHandler {
     ...ports,
     keys: createDynamoKeyStore(loop.rows),
     callbacks,
+    images: createImageSource(settings),
     service,
     agents,
     log: logger,

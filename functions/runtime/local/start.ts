@@ -121,6 +121,7 @@ async function serve(settings: Settings, ports: OpenPorts, tools: Tools, takesWo
     remote: withMcpTools({ ...settings, ...ports, agents, secrets }),
     channels: new Map([...slack.channels, ...openChannels({ ...settings, ...ports, channels, secrets })]),
     callbacks: namedCallbacks(channels),
+    allowedHosts,
     endpoints: (service) => [
       slack.endpoint(service),
       ...openEndpoints({ ...ports, agents, channels, caps, secrets, here: true }, service),

@@ -244,8 +244,22 @@ describe('an invalid input is rejected with its field, and nothing is stored', (
     ['no messages', { messages: [] }, 400, 'body.messages'],
     ['an unknown role', { messages: [{ id: 'm', role: 'robot', content: '' }] }, 400, 'body.messages[0].role'],
     [
-      'an image by address',
-      image({ type: 'url', value: 'https://a.example', mimeType: 'image/png' }),
+      'an image at an internal address',
+      image({ type: 'url', value: 'https://127.0.0.1/a.png', mimeType: 'image/png' }),
+      422,
+      'body.messages[0].content[0].source.value',
+    ],
+    [
+      'a document by address',
+      {
+        messages: [
+          {
+            id: 'm',
+            role: 'user',
+            content: [{ type: 'document', source: { type: 'url', value: 'https://a.example', mimeType: 'a/b' } }],
+          },
+        ],
+      },
       400,
       'body.messages[0].content[0].source.type',
     ],

@@ -21,8 +21,14 @@ describe('a chat', () => {
     ['a part of another type', message([{ type: 'step-start' }]), 400, 'body.messages[0].parts[0].type'],
     [
       'a file by address',
-      message([{ type: 'file', url: 'https://a.example/x' }]),
+      message([{ type: 'file', mediaType: 'application/pdf', url: 'https://a.example/x' }]),
       400,
+      'body.messages[0].parts[0].url',
+    ],
+    [
+      'an image at an internal address',
+      message([{ type: 'file', mediaType: 'image/png', url: 'https://127.0.0.1/x' }]),
+      422,
       'body.messages[0].parts[0].url',
     ],
     [

@@ -1,10 +1,12 @@
-import type { CallResolution, IncomingPart } from '../../../agent/service/agent-service.ts'
+import type { CallResolution } from '../../../agent/service/agent-service.ts'
 import { definedFields } from '../../../domain/defined-fields.ts'
 import type { JsonObject } from '../../../domain/json.ts'
 import type { ClientTool } from '../../../domain/runs/run.ts'
 import { dataOf } from '../../../log/import/fields.ts'
 import type { InvalidField } from '../../middleware/request-error.ts'
 import { invalidRequest } from '../../middleware/validation.ts'
+import { isImageAddress } from '../../v1/messages/incoming-images.ts'
+import type { RequestPart } from '../../v1/messages/incoming-images.ts'
 import type { ChatCompletionRequest, ChatMessage } from './chat-schemas.ts'
 
 type UserMessage = Extract<ChatMessage, { role: 'user' }>
@@ -24,8 +26,14 @@ interface PlacedResult extends PlacedMessage {
   readonly field: string
 }
 
-/** A chat completion request in our format. */
-export interface ChatInput {
+/** The user's new content in one message. */
+interface Said<Part> {
+  readonly parts: readonly Part[]
+  readonly at: string
+}
+
+/** A chat completion request in our format. Until its images are fetched, a part may have an address. */
+export interface ChatInput<Part = RequestPart> {
   /** The texts of its system and developer messages. */
   readonly instructions: string | undefined
   /** The messages that the client received or sent before. */
@@ -34,7 +42,7 @@ export interface ChatInput {
   /** All messages after the last completion. */
   readonly fresh: readonly PlacedMessage[]
   /** The user's new content, by message; may be empty. */
-  readonly said: readonly { readonly parts: readonly IncomingPart[]; readonly at: string }[]
+  readonly said: readonly Said<Part>[]
   readonly tools: readonly ClientTool[]
   readonly metadata: JsonObject | undefined
 }
@@ -103,13 +111,12 @@ function toolOf({ function: one }: NonNullable<ChatCompletionRequest['tools']>[n
   }
 }
 
-function partsOf({ content }: UserMessage, at: string, bytesAt: string | undefined): IncomingPart[] {
+function partsOf({ content }: UserMessage, at: string, bytesAt: string | undefined): RequestPart[] {
   if (typeof content === 'string') return [{ type: 'text', text: content }]
-  return content.map((part, index): IncomingPart => {
+  return content.map((part, index): RequestPart => {
     const path = `${at}.content[${index}]`
     if (part.type === 'text') return { type: 'text', text: part.text }
-    if (part.type === 'image_url')
-      return { type: 'image', ...bytesOf(part.image_url.url, `${path}.${bytesAt ?? 'image_url.url'}`, 'image/') }
+    if (part.type === 'image_url') return imageOf(part.image_url.url, `${path}.${bytesAt ?? 'image_url.url'}`)
     const { filename, file_data: data, file_id: id } = part.file
     if (id !== undefined) throw refused(`${path}.file.file_id`, 'is not supported: send the file as file_data')
     return {
@@ -120,7 +127,12 @@ function partsOf({ content }: UserMessage, at: string, bytesAt: string | undefin
   })
 }
 
-/** Decodes the bytes of a data URL. Other URLs are rejected, so that nothing is fetched. */
+/** Converts an image by its URL: a data URL, or an address that is fetched when the input is accepted. */
+export function imageOf(url: string, path: string): RequestPart {
+  return isImageAddress(url) ? { type: 'image', url } : { type: 'image', ...bytesOf(url, path, 'image/') }
+}
+
+/** Decodes the bytes of a data URL. Other URLs are rejected: only images are fetched. */
 export function bytesOf(
   url: string,
   path: string,
@@ -128,7 +140,7 @@ export function bytesOf(
 ): { readonly mediaType: string; readonly data: Uint8Array } {
   const found = dataOf(url)
   if (found === undefined || found.data.length === 0)
-    throw refused(path, 'must be a data URL with base64 (data:…;base64,…): nothing is fetched from other addresses')
+    throw refused(path, 'must be a data URL with base64 (data:…;base64,…); only images may have another address')
   if (!found.mediaType.startsWith(kind) || !MEDIA_TYPE.test(found.mediaType))
     throw refused(path, `must have the media type of ${kind === '' ? 'a file' : 'an image, such as image/png'}`)
   return found

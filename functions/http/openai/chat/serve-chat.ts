@@ -8,12 +8,7 @@ import { keyRevoked } from '../../middleware/authentication.ts'
 import { openAiErrorOf } from '../../middleware/openai-error.ts'
 import { RequestError } from '../../middleware/request-error.ts'
 import { describeError } from '../../middleware/error-response.ts'
-import {
-  refuseFalseImages,
-  refuseMissingTool,
-  refuseServerTools,
-  refuseTakenNames,
-} from '../../v1/messages/incoming-content.ts'
+import { refuseMissingTool, refuseServerTools, refuseTakenNames } from '../../v1/messages/incoming-content.ts'
 import { whileCounted } from '../../v1/runs/response.ts'
 import { BAD_SESSION_ID } from '../../v1/fields.ts'
 import { streamFrames } from '../../streaming/first-frame.ts'
@@ -27,6 +22,8 @@ import type { ChatCompletion, ChatCompletionRequest, ChatMessage } from './chat-
 import { saysRetry } from '../sessions/chat-turn.ts'
 import type { ChatTurn } from '../sessions/chat-turn.ts'
 import { turnHash } from '../sessions/message-fingerprint.ts'
+import { imageCallerOf } from '../../v1/messages/incoming-images.ts'
+import { withTurnImages } from '../sessions/turn-images.ts'
 import { noteDelivered } from '../sessions/repeated-request.ts'
 import { acceptTurn, rememberShown } from '../sessions/session-by-history.ts'
 import { modelOf } from '../models.ts'
@@ -45,7 +42,9 @@ export const serveChatCompletion = (
 ): Promise<Response> =>
   whileCounted(dependencies, c, async (call) => {
     const turn = await readTurn(dependencies, c, body)
-    const run = await acceptTurn(dependencies, turn)
+    const run = await withTurnImages(dependencies, imageCallerOf(c), { turn, field: 'image_url.url' }, (ready) =>
+      acceptTurn(dependencies, ready),
+    )
     const delivered = (): Promise<void> => noteDelivered(dependencies, run.key, run.attempt)
     const { suffix } = await requestNumber(dependencies, run)
     const base = { id: `chatcmpl-${run.runId}${suffix}`, model: body.model, created: seconds(dependencies) }
@@ -91,7 +90,6 @@ async function readTurn(
   refuseTakenNames(input.tools, 'function.name')
   await refuseServerTools(dependencies, agent.name, input.tools, { field: 'function.name', onlyListed: true })
   refuseMissingTool(agents, agent.name, input.tools)
-  for (const { parts, at } of input.said) await refuseFalseImages(`body.${at}.content`, parts, 'image_url.url')
   const identity = {
     caller: c.get('caller'),
     agent: agent.name,

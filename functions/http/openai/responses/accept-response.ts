@@ -15,7 +15,7 @@ import { existing, isCode } from '../../run-steps/open-session.ts'
 import { refused } from '../chat/chat-request.ts'
 import { acceptChatTurn } from '../sessions/chat-session.ts'
 import type { AcceptedTurn } from '../sessions/chat-session.ts'
-import type { ChatTurn } from '../sessions/chat-turn.ts'
+import type { ChatTurn, ReadyTurn } from '../sessions/chat-turn.ts'
 import { answeredBefore } from '../sessions/repeated-answer.ts'
 import { earlierAttempt } from '../sessions/repeated-request.ts'
 import { acceptTurn } from '../sessions/session-by-history.ts'
@@ -25,8 +25,8 @@ import type { Ask } from './response-run.ts'
 import type { AboutResponse, ShownResponse } from './response-resource.ts'
 import { RESPONSE_ID } from './response-schemas.ts'
 
-export interface NewResponse {
-  readonly turn: ChatTurn
+export interface NewResponse<Turn = ChatTurn> {
+  readonly turn: Turn
   readonly about: Omit<AboutResponse, 'asked' | 'of'>
   readonly conversation: string | undefined
   readonly isStored: boolean
@@ -34,7 +34,10 @@ export interface NewResponse {
 }
 
 /** Starts a Response, or finds the one that an earlier attempt started. From then on, it can be found by its id. */
-export async function acceptResponse(dependencies: RouteDependencies, wanted: NewResponse): Promise<ShownResponse> {
+export async function acceptResponse(
+  dependencies: RouteDependencies,
+  wanted: NewResponse<ReadyTurn>,
+): Promise<ShownResponse> {
   const { names } = dependencies
   const { about, isStored, withCalls } = wanted
   const accepted = await acceptWanted(dependencies, wanted)
@@ -86,7 +89,7 @@ async function foundResponse(
 
 async function acceptWanted(
   dependencies: RouteDependencies,
-  { turn, about: { previous }, conversation }: NewResponse,
+  { turn, about: { previous }, conversation }: NewResponse<ReadyTurn>,
 ): Promise<AcceptedTurn> {
   const { caller } = turn
   const attempt = await earlierAttempt(dependencies, turn)
@@ -119,7 +122,7 @@ export async function findConversation(
 /** Continues after a Response: in its session if it is the newest one there, otherwise in a copy that ends with it. */
 async function acceptAfterResponse(
   dependencies: RouteDependencies,
-  turn: ChatTurn,
+  turn: ReadyTurn,
   previous: string,
 ): Promise<AcceptedTurn> {
   const { reader } = dependencies

@@ -1,11 +1,11 @@
-import type { IncomingPart } from '../../../agent/service/agent-service.ts'
 import { definedFields } from '../../../domain/defined-fields.ts'
 import type { JsonObject } from '../../../domain/json.ts'
 import type { ClientTool } from '../../../domain/runs/run.ts'
 import { parseItems } from '../../middleware/validation.ts'
-import { bytesOf, refused, refuseRepeated, textOf } from '../chat/chat-request.ts'
+import { bytesOf, imageOf, refused, refuseRepeated, textOf } from '../chat/chat-request.ts'
 import type { ChatInput, PlacedMessage } from '../chat/chat-request.ts'
 import type { ChatMessage } from '../chat/chat-schemas.ts'
+import type { RequestPart } from '../../v1/messages/incoming-images.ts'
 import { inputItem } from './response-schemas.ts'
 import type { InputItem, ResponseRequest } from './response-schemas.ts'
 
@@ -133,12 +133,11 @@ function userContent(content: UserItem['content']): UserMessage['content'] {
   })
 }
 
-function partsOf({ content }: UserItem, at: string): IncomingPart[] {
+function partsOf({ content }: UserItem, at: string): RequestPart[] {
   if (typeof content === 'string') return [textPart(content)]
-  return content.map((part, index): IncomingPart => {
+  return content.map((part, index): RequestPart => {
     const path = `${at}.content[${index}]`
-    if (part.type === 'input_image')
-      return { type: 'image', ...bytesOf(part.image_url ?? '', `${path}.image_url`, 'image/') }
+    if (part.type === 'input_image') return imageOf(part.image_url ?? '', `${path}.image_url`)
     if (part.type !== 'input_file') return textPart(part.text)
     const { filename } = part
     return { type: 'file', ...bytesOf(part.file_data ?? '', `${path}.file_data`, ''), ...definedFields({ filename }) }

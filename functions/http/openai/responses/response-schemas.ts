@@ -5,7 +5,7 @@ import { clientTool, toolList } from '../../v1/messages/input-schema.ts'
 const inputImage = z.object({
   type: z.literal('input_image'),
   image_url: z.string().nullish(),
-  file_id: z.null('is not supported: send the image as a data URL').optional(),
+  file_id: z.null('is not supported: send the image as image_url').optional(),
 })
 const inputFile = z.object({
   type: z.literal('input_file'),

@@ -5,12 +5,7 @@ import { SESSION_PATTERN } from '../../../domain/ids.ts'
 import { definedFields } from '../../../domain/defined-fields.ts'
 import type { AppEnv, RouteDependencies } from '../../dependencies.ts'
 import { bytesResponse, jsonResponse } from '../../streaming/json-response.ts'
-import {
-  refuseFalseImages,
-  refuseMissingTool,
-  refuseServerTools,
-  refuseTakenNames,
-} from '../../v1/messages/incoming-content.ts'
+import { refuseMissingTool, refuseServerTools, refuseTakenNames } from '../../v1/messages/incoming-content.ts'
 import { aliasedAgent } from '../../agent-alias.ts'
 import { whileCounted } from '../../v1/runs/response.ts'
 import { BAD_SESSION_ID } from '../../v1/fields.ts'
@@ -20,6 +15,8 @@ import { refused } from '../chat/chat-request.ts'
 import { modelOf } from '../models.ts'
 import { saysRetry } from '../sessions/chat-turn.ts'
 import { turnHash } from '../sessions/message-fingerprint.ts'
+import { imageCallerOf } from '../../v1/messages/incoming-images.ts'
+import { withTurnImages } from '../sessions/turn-images.ts'
 import { noteDelivered } from '../sessions/repeated-request.ts'
 import { whenSent } from '../when-sent.ts'
 import { acceptResponse, findResponse } from './accept-response.ts'
@@ -41,7 +38,10 @@ export const serveCreate = (
 ): Promise<Response> =>
   whileCounted(dependencies, c, async (call) => {
     const wanted = await readWanted(dependencies, c, body)
-    const shown = await acceptResponse(dependencies, wanted)
+    const { turn } = wanted
+    const shown = await withTurnImages(dependencies, imageCallerOf(c), { turn, field: 'image_url' }, (ready) =>
+      acceptResponse(dependencies, { ...wanted, turn: ready }),
+    )
     const remember = remembering(dependencies, wanted, shown)
     const whole = async (): ReturnType<typeof standing> => {
       if (body.background !== true) return settled(dependencies, c, shown, { revoked: call.signal, remember })
@@ -127,7 +127,6 @@ async function readWanted(
   refuseTakenNames(input.tools)
   await refuseServerTools(dependencies, agent.name, input.tools, { onlyListed: true })
   refuseMissingTool(agents, agent.name, input.tools)
-  for (const { parts, at } of input.said) await refuseFalseImages(`body.${at}.content`, parts, 'image_url')
   const user = body.user ?? body.safety_identifier ?? undefined
   const instructions = [body.instructions ?? '', input.instructions ?? ''].filter((text) => text !== '').join('\n\n')
   const identity = {

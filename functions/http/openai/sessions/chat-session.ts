@@ -20,7 +20,7 @@ import { answeredBefore, noteAnswered } from './repeated-answer.ts'
 import { refused } from '../chat/chat-request.ts'
 import type { ChatInput } from '../chat/chat-request.ts'
 import { scopeOf } from './chat-turn.ts'
-import type { Attempt, ChatTurn } from './chat-turn.ts'
+import type { Attempt, ChatTurn, ReadyTurn } from './chat-turn.ts'
 import { noteAttempt } from './repeated-request.ts'
 
 /** The run to follow. `answered`: the rows of the calls that this turn answers, and the run that made them. */
@@ -35,7 +35,7 @@ const PAGE = 200
 const SOURCE = 'chat-completions'
 
 /** Adds a turn's new content to its session, and returns the run to follow. */
-export async function acceptChatTurn(dependencies: RouteDependencies, turn: ChatTurn): Promise<AcceptedTurn> {
+export async function acceptChatTurn(dependencies: RouteDependencies, turn: ReadyTurn): Promise<AcceptedTurn> {
   const { caller, agent, user, input } = turn
   const id = turn.session ?? keyedSession(turn) ?? nextId(undefined, dependencies.clock.now())
   const known = await existing(dependencies, caller, id)
@@ -187,7 +187,7 @@ async function callsOf(
 async function submit(
   { service, settings }: RouteDependencies,
   session: Session,
-  turn: ChatTurn,
+  turn: ReadyTurn,
   { keyHash, ...more }: Pick<Submission, 'onBusy'> & { readonly keyHash: string },
 ): Promise<Accepted> {
   const { caller, user, bodyHash, turnHash, input } = turn

@@ -1,6 +1,7 @@
-import type { Submission } from '../../../agent/service/agent-service.ts'
+import type { IncomingPart, Submission } from '../../../agent/service/agent-service.ts'
 import type { Caller } from '../../../access/caller.ts'
 import type { ToolMessage } from '../../../domain/messages/message.ts'
+import type { RequestPart } from '../../v1/messages/incoming-images.ts'
 import type { ChatInput } from '../chat/chat-request.ts'
 
 /** One attempt to send a turn, with the run that it has started or may have started. */
@@ -14,8 +15,11 @@ export interface Attempt {
   readonly startedAt: number
 }
 
-/** The client's new input and answers, and the session that they are for. */
-export interface ChatTurn {
+/**
+ * The client's new input and answers, and the session that they are for. Until its images are fetched, a part may have
+ * an address.
+ */
+export interface ChatTurn<Part = RequestPart> {
   /** Instructions for this run only. */
   readonly instructions?: string
   /** The behaviour while a run is active; by default the agent's policy. */
@@ -38,7 +42,7 @@ export interface ChatTurn {
   readonly isRetry: boolean
   /** The attempt that this request repeats. */
   readonly attempt?: Attempt
-  readonly input: ChatInput
+  readonly input: ChatInput<Part>
   /** Decisions on calls that wait for an approval, by the ids of their rows. */
   readonly decisions?: ReadonlyMap<string, boolean>
   /**
@@ -48,6 +52,9 @@ export interface ChatTurn {
   /** The run whose calls the results answer; by default the session's newest run. */
   readonly answersTo?: string
 }
+
+/** A turn with the bytes of its images. */
+export type ReadyTurn = ChatTurn<IncomingPart>
 
 /** How long repeated answers to calls are recognized, in milliseconds, if nothing in the request identifies these calls. */
 export const REPEAT_MS = 60_000

@@ -5,7 +5,7 @@ import { existing } from '../../run-steps/open-session.ts'
 import type { ChatMessage } from '../chat/chat-schemas.ts'
 import { acceptChatTurn } from './chat-session.ts'
 import type { AcceptedTurn } from './chat-session.ts'
-import type { ChatTurn } from './chat-turn.ts'
+import type { ChatTurn, ReadyTurn } from './chat-turn.ts'
 import { acceptAfter, keepClaim } from './turn-placement.ts'
 import type { KnownTurn } from './turn-placement.ts'
 import { exactHistoryName, historyName } from './message-fingerprint.ts'
@@ -21,7 +21,7 @@ const HISTORY_MS = 30 * 86_400_000
  * Like `acceptChatTurn`. A client that names no session continues in the session whose newest turn produced the
  * client's history. If other turns were added there since, the client gets a separate session.
  */
-export async function acceptTurn(dependencies: RouteDependencies, turn: ChatTurn): Promise<AcceptedTurn> {
+export async function acceptTurn(dependencies: RouteDependencies, turn: ReadyTurn): Promise<AcceptedTurn> {
   const attempt = await earlierAttempt(dependencies, turn)
   if (attempt !== undefined) return acceptChatTurn(dependencies, { ...turn, session: attempt.session, attempt })
   const known = turn.session === undefined ? await knownByHistory(dependencies, turn) : undefined

@@ -6,7 +6,7 @@ import { isCode } from '../../run-steps/open-session.ts'
 import { acceptChatTurn } from './chat-session.ts'
 import { KEYS_MS, scopeOf } from './chat-turn.ts'
 import type { AcceptedTurn } from './chat-session.ts'
-import type { ChatTurn } from './chat-turn.ts'
+import type { ChatTurn, ReadyTurn } from './chat-turn.ts'
 
 /** A turn after which a client continues, and the current state of its session. */
 export interface KnownTurn {
@@ -25,7 +25,7 @@ export interface KnownTurn {
  */
 export async function acceptAfter(
   dependencies: RouteDependencies,
-  turn: ChatTurn,
+  turn: ReadyTurn,
   { session, isNewest, isActive, isAnswer }: KnownTurn,
 ): Promise<AcceptedTurn | undefined> {
   const { names } = dependencies

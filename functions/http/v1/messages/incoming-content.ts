@@ -1,5 +1,5 @@
 import type { z } from '@hono/zod-openapi'
-import type { IncomingPart, CallResolution, RowResolution } from '../../../agent/service/agent-service.ts'
+import type { CallResolution, RowResolution } from '../../../agent/service/agent-service.ts'
 import type { Agent } from '../../../domain/agent.ts'
 import type { Json } from '../../../domain/json.ts'
 import { missingTool, missingToolText } from '../../../domain/runs/required-tool.ts'
@@ -14,6 +14,8 @@ import type { RouteDependencies } from '../../dependencies.ts'
 import { isObject } from '../fields.ts'
 import { contentParts } from './input-schema.ts'
 import type { toolResults } from './input-schema.ts'
+import { withImages } from './incoming-images.ts'
+import type { ImageCaller, RequestPart } from './incoming-images.ts'
 import { RequestError } from '../../middleware/request-error.ts'
 import type { InvalidField } from '../../middleware/request-error.ts'
 import { invalidFields, invalidRequest } from '../../middleware/validation.ts'
@@ -23,50 +25,9 @@ const PART_TYPES = new Set<unknown>(['text', 'image', 'file'])
 
 type ContentPart = z.output<typeof contentParts>[number]
 
-/** Converts a message's content to parts with their bytes. */
-export const incomingParts = (content: string | readonly ContentPart[]): IncomingPart[] =>
+/** Converts a message's content to parts with their bytes, or with the addresses of images. */
+export const incomingParts = (content: string | readonly ContentPart[]): RequestPart[] =>
   typeof content === 'string' ? [{ type: 'text', text: content }] : content.map(incomingPart)
-
-/** Aliases of media types, and more general types. A prefix `x-` and a suffix `-sequence` are ignored. */
-const SAME_TYPES: ReadonlyMap<string, string> = new Map([
-  ['image/jpg', 'image/jpeg'],
-  ['image/apng', 'image/png'],
-  ['image/ms-bmp', 'image/bmp'],
-  ['image/vnd.microsoft.icon', 'image/icon'],
-  ['image/tif', 'image/tiff'],
-  ['image/heif', 'image/heic'],
-])
-
-function sameType(mediaType: string): string {
-  const plain = mediaType.replace('/x-', '/').replace(/-sequence$/, '')
-  return SAME_TYPES.get(plain) ?? plain
-}
-
-/**
- * Why bytes are not an image of the declared type; undefined if they are. `found`: the type detected from their first
- * bytes.
- */
-function imageFault(declared: string, found: string | undefined): string | undefined {
-  if (found?.startsWith('image/') !== true)
-    return `is no image: its first bytes are ${found === undefined ? 'of no known type' : `those of ${found}`}`
-  return sameType(declared) === sameType(found) ? undefined : `is no ${declared}: its first bytes are those of ${found}`
-}
-
-/**
- * Rejects images whose first bytes do not match the declared type. `at`: the path of the content. `field`: the field of
- * a part that holds its bytes.
- */
-export async function refuseFalseImages(at: string, parts: readonly IncomingPart[], field = 'data'): Promise<void> {
-  const errors: InvalidField[] = []
-  for (const [index, part] of parts.entries()) {
-    if (part.type !== 'image') continue
-    const { fileTypeFromBuffer } = await import('file-type')
-    const message = imageFault(part.mediaType, (await fileTypeFromBuffer(part.data))?.mime)
-    if (message !== undefined) errors.push({ path: `${at}[${index}].${field}`, message })
-  }
-  const [first] = errors
-  if (first !== undefined) throw new RequestError(422, 'invalid_media', `${first.path} ${first.message}`, { errors })
-}
 
 /**
  * Rejects an input if policy `require_tool` of its agent, or of a team member, demands a tool that neither the agent
@@ -156,7 +117,7 @@ function refuseRepeatedResults(calls: readonly string[]): void {
  * Converts the results of a request to resolutions of tool calls. `text` is the raw body, which gives JSON outputs
  * their exact numbers.
  */
-export function callResolutions(body: z.output<typeof toolResults>, text: string): (CallResolution | RowResolution)[] {
+export function callResolutions(body: z.output<typeof toolResults>, text: string): RequestResolution[] {
   const names = body.results.map(callName)
   refuseRepeatedResults(
     names.map(({ toolCallId: id, messageId: message }) =>
@@ -177,6 +138,28 @@ export function callResolutions(body: z.output<typeof toolResults>, text: string
       ...definedFields({ sources }),
     }
   })
+}
+
+/** A resolution whose output may have images by address. */
+type WithRequestParts<One> = One extends { readonly output: unknown }
+  ? Omit<One, 'output'> & { readonly output: readonly RequestPart[] }
+  : One
+type RequestResolution = WithRequestParts<CallResolution | RowResolution>
+
+/** Calls `accept` with the resolutions, after the images of their outputs are checked and fetched. */
+export async function withOutputImages<Accepted>(
+  dependencies: RouteDependencies,
+  caller: ImageCaller,
+  resolutions: readonly RequestResolution[],
+  accept: (resolutions: (CallResolution | RowResolution)[]) => Promise<Accepted>,
+): Promise<Accepted> {
+  const content = resolutions.map((one, index) => ({
+    ...{ path: `body.results[${index}].output`, field: 'data', addressField: 'url' },
+    parts: 'output' in one ? one.output : [],
+  }))
+  return withImages(dependencies, caller, content, (outputs) =>
+    accept(resolutions.map((one, index) => ('output' in one ? { ...one, output: outputs[index] ?? [] } : one))),
+  )
 }
 
 const NOTHING: Span = { from: 0, to: 0 }
@@ -205,7 +188,7 @@ function incomingSources(path: string, value: Json | undefined): Source[] | unde
 }
 
 /** `exact` returns the output's JSON as received, with numbers such as `12345678901234567890` and `1.0` unchanged. */
-function outputParts(path: string, output: Json, exact: () => string): IncomingPart[] {
+function outputParts(path: string, output: Json, exact: () => string): RequestPart[] {
   if (typeof output === 'string') return [{ type: 'text', text: output }]
   if (!looksLikeParts(output)) return [{ type: 'text', text: exact() }]
   const parsed = contentParts.safeParse(output)
@@ -219,8 +202,9 @@ const looksLikeParts = (value: Json): boolean =>
   value.length > 0 &&
   value.every((item: Json) => isObject(item) && PART_TYPES.has(item['type']))
 
-function incomingPart(part: ContentPart): IncomingPart {
+function incomingPart(part: ContentPart): RequestPart {
   if (part.type === 'text') return part
+  if ('url' in part) return { type: 'image', url: part.url, ...definedFields({ filename: part.filename }) }
   return {
     type: part.type,
     mediaType: part.media_type.toLowerCase(),

@@ -11,6 +11,7 @@ const MAX_DESCRIPTION_CHARACTERS = 65_536
 /** Limit of the values in client tools, because each step of a run reads them. */
 const MAX_TOOL_VALUES = 20_000
 const MAX_RESULTS = 64
+const MAX_URL_CHARACTERS = 8_192
 const MEDIA_TYPE = /^[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,63}\/[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,63}$/
 /**
  * An image type that providers accept. A rejected image would fail this run and every later run that sends it again.
@@ -31,7 +32,7 @@ const upload = {
   data: base64,
 }
 
-const contentPart = z.discriminatedUnion('type', [
+const givenPart = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('text'), text: z.string() }),
   z.strictObject({
     type: z.literal('image'),
@@ -50,6 +51,16 @@ const contentPart = z.discriminatedUnion('type', [
     ...upload,
   }),
 ])
+const imageByAddress = z.strictObject({
+  type: z.literal('image'),
+  url: z
+    .string()
+    .max(MAX_URL_CHARACTERS)
+    .refine((text) => URL.canParse(text), 'must be an address, such as https://example.com/dot.png')
+    .openapi({ format: 'uri', description: 'Fetched before the input is accepted.' }),
+  filename: upload.filename,
+})
+const contentPart = z.union([givenPart, imageByAddress])
 export const contentParts = z.array(contentPart).min(1).max(MAX_PARTS)
 
 const argumentSchema = jsonObject.superRefine((schema, context) => {

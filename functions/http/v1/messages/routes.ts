@@ -7,13 +7,8 @@ import type { Callbacks } from '../../../ports/callbacks.ts'
 import { invalidRequest } from '../../middleware/validation.ts'
 import type { App, RouteDependencies } from '../../dependencies.ts'
 import { bytesResponse } from '../../streaming/json-response.ts'
-import {
-  incomingParts,
-  refuseFalseImages,
-  refuseMissingTool,
-  refuseServerTools,
-  refuseTakenNames,
-} from './incoming-content.ts'
+import { incomingParts, refuseMissingTool, refuseServerTools, refuseTakenNames } from './incoming-content.ts'
+import { imageCallerOf, withImages } from './incoming-images.ts'
 import { LIST_PROBLEMS } from '../problem-responses.ts'
 import { lastMessage, placementOf, respondWithRun, whileWaitingFor } from '../runs/response.ts'
 import { idempotencyOf, RUN_RESPONSES, startHeaders } from '../runs/request.ts'
@@ -70,19 +65,19 @@ export function messageRoutes(app: App, dependencies: RouteDependencies): void {
       await refuseServerTools(dependencies, session.agent, tools)
       refuseMissingTool(agents, session.agent, tools)
       const delivery = callback === undefined ? undefined : deliveryTo(callbacks, callback)
-      const parts = incomingParts(content)
-      await refuseFalseImages('body.content', parts)
       // A new run has only new messages. A run that the input joins may have older ones.
       const joins = (onBusy ?? agents.get(session.agent)?.policies.onBusy) === 'steer'
       const since = joins ? await lastMessage(dependencies, key) : undefined
       const submission = {
-        parts,
         clientTools: tools,
         ...definedFields({ user, metadata, onBusy, delivery }),
         ...countedFor(caller, settings.caps),
         ...(await idempotencyOf(c)),
       }
-      const { repeated, ...accepted } = await service.submit(session, submission, placementOf(c))
+      const placed = { path: 'body.content', field: 'data', addressField: 'url', parts: incomingParts(content) }
+      const { repeated, ...accepted } = await withImages(dependencies, imageCallerOf(c), [placed], ([parts = []]) =>
+        service.submit(session, { ...submission, parts }, placementOf(c)),
+      )
       return respondWithRun(dependencies, c, call, { key, ...accepted, ...(repeated ? {} : definedFields({ since })) })
     }),
   )

@@ -3,7 +3,8 @@ import { countedFor } from '../../../access/rates.ts'
 import { definedFields } from '../../../domain/defined-fields.ts'
 import { bytesResponse } from '../../streaming/json-response.ts'
 import type { App, RouteDependencies } from '../../dependencies.ts'
-import { callResolutions, refuseFalseImages } from '../messages/incoming-content.ts'
+import { callResolutions, withOutputImages } from '../messages/incoming-content.ts'
+import { imageCallerOf } from '../messages/incoming-images.ts'
 import { MAX_PAGE_BYTES } from '../../../log/page-bytes.ts'
 import { entriesOf, pageBytes } from '../page-entries.ts'
 import { cursorNotFound } from '../page-cursor.ts'
@@ -190,13 +191,13 @@ function changingRoutes(app: App, dependencies: RouteDependencies): void {
     whileWaitingFor(dependencies, c, async (call) => {
       const { session, run: runId } = c.req.valid('param')
       const resolutions = callResolutions(c.req.valid('json'), await c.req.text())
-      for (const [index, one] of resolutions.entries())
-        if ('output' in one) await refuseFalseImages(`body.results[${index}].output`, one.output)
       const found = await enterSession(dependencies, c.get('caller'), session)
       const key = { tenant: found.tenant, session }
       await requireRun(reader, key, runId)
       const since = await lastMessage(dependencies, key)
-      await service.resolve(found, runId, resolutions, placementOf(c))
+      await withOutputImages(dependencies, imageCallerOf(c), resolutions, (given) =>
+        service.resolve(found, runId, given, placementOf(c)),
+      )
       return respondWithRun(dependencies, c, call, { key, runId, ...definedFields({ since }) })
     }),
   )

@@ -1,0 +1,22 @@
+import type { RouteDependencies } from '../../dependencies.ts'
+import { withImages } from '../../v1/messages/incoming-images.ts'
+import type { ImageCaller } from '../../v1/messages/incoming-images.ts'
+import type { ChatTurn, ReadyTurn } from './chat-turn.ts'
+
+/**
+ * Calls `accept` with the turn and the bytes of its images. `field`: the field of a part that holds an image. Nothing
+ * is stored before the images are here.
+ */
+export async function withTurnImages<Accepted>(
+  dependencies: RouteDependencies,
+  { tenant, signal }: ImageCaller,
+  { turn, field }: { readonly turn: ChatTurn; readonly field: string },
+  accept: (turn: ReadyTurn) => Promise<Accepted>,
+): Promise<Accepted> {
+  const { input } = turn
+  const content = input.said.map(({ parts, at }) => ({ path: `body.${at}.content`, field, parts }))
+  return withImages(dependencies, { tenant, signal }, content, (ready) => {
+    const said = input.said.map(({ at }, index) => ({ at, parts: ready[index] ?? [] }))
+    return accept({ ...turn, input: { ...input, said } })
+  })
+}
