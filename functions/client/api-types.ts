@@ -27,7 +27,7 @@ export type Callback = {
 export type CallbackPage = {
   readonly object: "list"
   readonly data: readonly (Callback)[]
-  /** Goes into `after` of the next request; null on the last page. At most 64 characters. */
+  /** Value of `after` for the next page; null on the last page. At most 64 characters. */
   readonly next: string | null
   readonly has_more: boolean
 }
@@ -68,7 +68,7 @@ export type ChatCompletion = {
   }
 }
 
-/** As OpenAI's API has it. `model` names an agent, whose own settings hold: temperature, limits and the like are ignored. */
+/** The request of OpenAI's API. `model` names an agent. The agent's own settings apply; `temperature`, limits and similar fields are ignored. */
 export type ChatCompletionRequest = {
   readonly model: string
   readonly messages: readonly ({
@@ -153,7 +153,7 @@ export type ChatCompletionRequest = {
   readonly tool_choice?: "auto" | "none" | null
 }
 
-/** A message of the Chat Completions API, as an OpenAI-compatible server is sent it. */
+/** A message of the Chat Completions API, in the form that an OpenAI-compatible server receives. */
 export type ChatMessage = {
   readonly role: "system" | "user" | "assistant" | "tool"
 }
@@ -161,7 +161,7 @@ export type ChatMessage = {
 export type ChatMessagePage = {
   readonly object: "list"
   readonly data: readonly (ChatMessage)[]
-  /** Goes into `after` of the next request; null on the last page. At most 64 characters. */
+  /** Value of `after` for the next page; null on the last page. At most 64 characters. */
   readonly next: string | null
   readonly has_more: boolean
 }
@@ -172,9 +172,9 @@ export type ChatRequest = {
   readonly messages: readonly ({ readonly [name: string]: Json })[]
   readonly trigger?: "submit-message" | "regenerate-message"
   readonly agent?: string
-  /** Each has a name of its own. */
+  /** Tools with different names. */
   readonly tools?: readonly (ClientTool)[]
-  /** 7 when the client is the AI SDK 7, which can take back a step. */
+  /** 7 if the client is version 7 of the AI SDK, which can discard a step. */
   readonly sdk?: number
 }
 
@@ -195,7 +195,7 @@ export type Context = {
   readonly model: string
   readonly instructions: string | null
   readonly messages: readonly (ChatMessage)[]
-  /** Names of the declared tools, as the provider is sent them. */
+  /** Names of the declared tools, in the form that the provider receives. */
   readonly tools: readonly (string)[]
   /** The tools whose own names the provider would refuse. Absent if there are none. */
   readonly mapped_tools?: readonly ({
@@ -250,11 +250,11 @@ export type Health = {
 
 export type Import = {
   readonly object: "import"
-  /** Stored by this import; under an `Idempotency-Key`, also by the repetitions before. */
+  /** Number of messages stored by this import. With an `Idempotency-Key`, includes those stored by earlier attempts. */
   readonly messages: number
   readonly first: string | null
   readonly last: string | null
-  /** With `from`: messages of this source that are here now. */
+  /** With `from`: number of stored messages of this source. */
   readonly total?: number
 }
 
@@ -330,7 +330,7 @@ export type Message = {
   readonly arguments?: string
   readonly sequence?: number
   readonly status?: "running" | "waiting" | "completed" | "error" | "interrupted" | "cancelled" | "denied"
-  /** The client's tool of this name was called in place of the agent's: the result is the client's. */
+  /** Set if a client's tool replaced the agent's tool of this name. The result then comes from the client. */
   readonly origin?: "client"
   /** Decision on a call that needed an approval; `by` if the channel knows the person. */
   readonly decision?: {
@@ -342,7 +342,7 @@ export type Message = {
   readonly duration_ms?: number
   readonly output?: Output
   readonly sources?: readonly ({
-    /** As in `[source7]`. Left out in events, and until a completion has followed the result. */
+    /** Number that citations use, as in `[source7]`. Absent in events, and until a completion has followed the result. */
     readonly number?: number
     readonly title: string
     readonly url?: string
@@ -354,7 +354,7 @@ export type Message = {
 export type MessagePage = {
   readonly object: "list"
   readonly data: readonly (Message)[]
-  /** Goes into `after` of the next request; null on the last page. At most 64 characters. */
+  /** Value of `after` for the next page; null on the last page. At most 64 characters. */
   readonly next: string | null
   readonly has_more: boolean
   /** In pages with the oldest first: value of `before` for older messages; null at the beginning of the log. */
@@ -380,7 +380,7 @@ export type NewFork = {
   readonly title?: string
 }
 
-/** Turns that were executed elsewhere, in their order. Times are ISO 8601 with a zone, in `created_at`. */
+/** Turns that were executed elsewhere, in the order of the conversation. Times are ISO 8601 with a zone, in `created_at`. */
 export type NewImport = {
   readonly format: "native" | "openai"
   readonly messages: readonly ({ readonly [name: string]: Json })[]
@@ -411,7 +411,7 @@ export type NewMessage = {
   })[])
   readonly user?: string
   readonly metadata?: { readonly [name: string]: Json }
-  /** Each has a name of its own. */
+  /** Tools with different names. */
   readonly tools?: readonly (ClientTool)[]
   /** Handling of the input while a run is active; by default the agent's policy. */
   readonly on_busy?: "queue" | "reject" | "steer"
@@ -420,7 +420,7 @@ export type NewMessage = {
 }
 
 export type NewSession = {
-  /** Your own id; left out, one is made. */
+  /** Your own id. Default: a new id is created. */
   readonly id?: string
   readonly agent?: string
   readonly owner?: string
@@ -446,7 +446,7 @@ export type Output = {
   readonly lines: number
   readonly sha256: string
   readonly media_type: string
-  /** The message keeps a preview; `url` has the whole. */
+  /** Whether the message only has a preview; `url` returns the whole output. */
   readonly offloaded: boolean
   readonly url: string
 }
@@ -465,7 +465,7 @@ export type Problem = {
   })[]
 }
 
-/** As OpenAI's API has it. `model` names an agent, whose own settings hold: temperature, limits and the like are ignored. */
+/** The request of OpenAI's API. `model` names an agent. The agent's own settings apply; `temperature`, limits and similar fields are ignored. */
 export type ResponseRequest = {
   readonly model: string
   readonly input: string | readonly ({ readonly [name: string]: Json })[]
@@ -561,11 +561,11 @@ export type Run = {
   readonly started_at?: string
   readonly ended_at?: string
   readonly rounds: number
-  /** Tokens; null where the provider did not say. */
+  /** Numbers of tokens; null if the provider did not report them. */
   readonly usage: Usage & {
     readonly by_agent: { readonly [name: string]: Usage }
   }
-  /** `answer`, `output_limit` (the provider cut the last completion off), `max_rounds`, `budget`, `imported`, `error`, `cancelled` or `superseded`. */
+  /** `answer`, `output_limit` (the provider truncated the last completion), `max_rounds`, `budget`, `imported`, `error`, `cancelled` or `superseded`. */
   readonly stop_reason?: string
   /** Source of an imported turn. */
   readonly source?: string
@@ -583,7 +583,7 @@ export type Run = {
     /** The raw string as the model sent it. */
     readonly arguments: string
     readonly needs: "result" | "approval"
-    /** Whose call it is: the agent of the run, or a member of its team. */
+    /** Agent that made the call: the agent of the run, or a member of its team. */
     readonly agent: string
     readonly parent_tool_call_id?: string
     /** Message id of the delegate call; call ids may repeat. */
@@ -610,20 +610,20 @@ export type Run = {
   readonly messages_next?: string
 }
 
-/** As AG-UI has it. `threadId` names the session. `state`, `context` and `forwardedProps` are ignored. */
+/** The request of AG-UI. `threadId` names the session. `state`, `context` and `forwardedProps` are ignored. */
 export type RunAgentInput = {
   readonly threadId: string
   readonly runId: string
-  /** Messages of AG-UI. */
+  /** Messages in the format of AG-UI. */
   readonly messages: readonly ({ readonly [name: string]: Json })[]
   readonly tools?: readonly ({
     readonly name: string
     readonly description?: string | null
     /** JSON Schema of the arguments. */
     readonly parameters?: { readonly [name: string]: Json } | null
-    /** As in our own API. */
+    /** See `strict` of `ClientTool`. */
     readonly strict?: boolean | null
-    /** `strict` may stand here: packages of AG-UI send no other fields of their own. */
+    /** May contain `strict`, because packages of AG-UI send no additional fields outside of `metadata`. */
     readonly metadata?: { readonly [name: string]: Json } | null
   })[]
   readonly resume?: readonly ({
@@ -756,7 +756,7 @@ export type RunEvent = {
 export type RunPage = {
   readonly object: "list"
   readonly data: readonly (Run)[]
-  /** Goes into `after` of the next request; null on the last page. At most 64 characters. */
+  /** Value of `after` for the next page; null on the last page. At most 64 characters. */
   readonly next: string | null
   readonly has_more: boolean
 }
@@ -780,7 +780,7 @@ export type SearchHit = {
   readonly owner?: string
   readonly created_at: string
   readonly score: number
-  /** At most 300 characters; what matched is between « and ». */
+  /** At most 300 characters; matches are between « and ». */
   readonly snippet: string
   /** In groups: further hits in this session; 100 means that or more. */
   readonly more?: number
@@ -797,15 +797,15 @@ export type SearchHit = {
 export type SearchPage = {
   readonly object: "list"
   readonly data: readonly (SearchHit)[]
-  /** Goes into `after` of the next request; null on the last page. At most 64 characters. */
+  /** Value of `after` for the next page; null on the last page. At most 64 characters. */
   readonly next: string | null
   readonly has_more: boolean
-  /** Something written before could not be indexed in time and is missing from the hits: search again. */
+  /** Whether hits may be missing because recently stored entries could not be indexed in time. If so, search again. */
   readonly incomplete?: true
 }
 
 export type ServerSentEvent = {
-  /** Only for what is stored: goes into `Last-Event-ID`. */
+  /** Value of `Last-Event-ID` for resuming after this event. Absent on events that report no stored data. */
   readonly id?: string
   /** The `type` of its data. */
   readonly event: string
@@ -821,9 +821,9 @@ export type Session = {
   /** The `user` of inputs that name none. */
   readonly user?: string
   readonly title: string | null
-  /** `given`: set by hand, and stays. `agent`: of the program that it was imported from. `model`: made under the policy `titles`. `input`: the first line of the first input. */
+  /** `given`: set by hand, and never replaced automatically. `agent`: set by the program that it was imported from. `model`: made under the policy `titles`. `input`: the first line of the first input. */
   readonly title_source: "given" | "agent" | "model" | "input" | null
-  /** Replaces the agent's own for this session. */
+  /** Replaces the agent's instructions for this session. */
   readonly instructions?: string
   readonly metadata: { readonly [name: string]: Json }
   readonly created_at: string
@@ -857,7 +857,7 @@ export type Session = {
   }
 }
 
-/** A field left out stays; null removes it; metadata is replaced whole. Without a title of its own, a session has that of its first input. */
+/** An absent field stays unchanged; null removes it. `metadata` is replaced as a whole. If the title is removed, the session gets the title of its first input. */
 export type SessionChange = {
   readonly user?: string | null
   readonly title?: string | null
@@ -869,25 +869,25 @@ export type SessionChange = {
 export type SessionPage = {
   readonly object: "list"
   readonly data: readonly (Session)[]
-  /** Goes into `after` of the next request; null on the last page. At most 64 characters. */
+  /** Value of `after` for the next page; null on the last page. At most 64 characters. */
   readonly next: string | null
   readonly has_more: boolean
 }
 
-/** Where something in a tool result comes from. */
+/** A source of a tool result. */
 export type Source = {
   readonly object: "source"
-  /** As in `[source7]`; it never changes. */
+  /** Number that citations use, as in `[source7]`. It never changes. */
   readonly number: number
   readonly title: string
   readonly url?: string
   /** The text; if it is large, a preview with a pointer to the whole. */
   readonly text?: string
-  /** The tool's own name for it. */
+  /** Id that the tool gave the source. */
   readonly id?: string
   /** Null until its run has completed, and under the policy `keep`. */
   readonly cited: boolean | null
-  /** The tool result that has it. */
+  /** Message id of the tool result with this source. */
   readonly message_id: string
   readonly run_id: string
 }
@@ -895,7 +895,7 @@ export type Source = {
 export type SourcePage = {
   readonly object: "list"
   readonly data: readonly (Source)[]
-  /** Goes into `after` of the next request; null on the last page. At most 64 characters. */
+  /** Value of `after` for the next page; null on the last page. At most 64 characters. */
   readonly next: string | null
   readonly has_more: boolean
 }
@@ -916,7 +916,7 @@ export type Summary = {
 export type ToolResults = {
   /** At most one for each call. */
   readonly results: readonly ({
-    /** Enough without a `message_id` while no other call of the run that waits, or has waited, has it: models use ids again. Else the response is 409 `ambiguous_call`, and names the candidates. */
+    /** Id of the call. Models may reuse ids. If several calls of the run that wait or have waited have this id, `message_id` is required; without it, the response is 409 `ambiguous_call` and names the candidates. */
     readonly tool_call_id?: string
     /** Message id of the call, from `waiting`. Either this or `tool_call_id` is required. */
     readonly message_id?: string
@@ -931,13 +931,13 @@ export type ToolResults = {
       readonly id?: string
     })[]
   } | {
-    /** Enough without a `message_id` while no other call of the run that waits, or has waited, has it: models use ids again. Else the response is 409 `ambiguous_call`, and names the candidates. */
+    /** Id of the call. Models may reuse ids. If several calls of the run that wait or have waited have this id, `message_id` is required; without it, the response is 409 `ambiguous_call` and names the candidates. */
     readonly tool_call_id?: string
     /** Message id of the call, from `waiting`. Either this or `tool_call_id` is required. */
     readonly message_id?: string
     readonly error: string
   } | {
-    /** Enough without a `message_id` while no other call of the run that waits, or has waited, has it: models use ids again. Else the response is 409 `ambiguous_call`, and names the candidates. */
+    /** Id of the call. Models may reuse ids. If several calls of the run that wait or have waited have this id, `message_id` is required; without it, the response is 409 `ambiguous_call` and names the candidates. */
     readonly tool_call_id?: string
     /** Message id of the call, from `waiting`. Either this or `tool_call_id` is required. */
     readonly message_id?: string
@@ -947,7 +947,7 @@ export type ToolResults = {
 
 export type UiMessageList = readonly ({ readonly [name: string]: Json })[]
 
-/** Tokens; null where the provider did not say. */
+/** Numbers of tokens; null if the provider did not report them. */
 export type Usage = {
   readonly input_tokens: number | null
   readonly cached_input_tokens: number | null
@@ -973,16 +973,16 @@ export type UsageEntry = {
     readonly reasoning_tokens: number | null
     readonly total_tokens: number | null
   }
-  /** At list prices, for the tokens whose price is known; left out if none is. */
+  /** Cost at list prices of the tokens whose price is known; absent if no price is known. */
   readonly cost_usd?: number
-  /** Models whose tokens have no known price and are not in `cost_usd`; left out if there are none. */
+  /** Models whose tokens have no known price and are not in `cost_usd`; absent if there are none. */
   readonly unpriced_models?: readonly (string)[]
 }
 
 export type UsagePage = {
   readonly object: "list"
   readonly data: readonly (UsageEntry)[]
-  /** Goes into `after` of the next request; null on the last page. At most 64 characters. */
+  /** Value of `after` for the next page; null on the last page. At most 64 characters. */
   readonly next: string | null
   readonly has_more: boolean
   /** The month of the price list that costs are counted with, by provider. */
@@ -992,7 +992,7 @@ export type UsagePage = {
 /** The query parameters of each operation. */
 export interface Queries {
   readonly exportSession: {
-    /** `native`: the session, then a Message a line; `openai`: a Chat Completions message a line; `markdown`: a page to read. */
+    /** `native`: a line with the session, then one `Message` per line. `openai`: one Chat Completions message per line. `markdown`: a page for people. */
     readonly format?: "native" | "openai" | "markdown" | undefined
     /** For `native`: whether images, files and large outputs are in the lines, or only named. */
     readonly outputs?: "inline" | "pointer" | undefined
@@ -1022,7 +1022,7 @@ export interface Queries {
     readonly after?: string | undefined
     /** Messages before this id. Without `after` these are the last ones before it, whatever the order. */
     readonly before?: string | undefined
-    /** Messages around the one with this id, oldest first: half of `limit` before it, half from it on. Goes with `limit` alone. */
+    /** Messages around the one with this id, oldest first: half of `limit` before it, the other half beginning with it. The only other parameter allowed is `limit`. */
     readonly around?: string | undefined
     readonly order?: "asc" | "desc" | undefined
     readonly limit?: number | undefined
@@ -1031,7 +1031,7 @@ export interface Queries {
     readonly agent?: string | undefined
     /** Messages of team members that work for a delegate call with this id. */
     readonly parent_tool_call_id?: string | undefined
-    /** `openai`: the conversation as Chat Completions messages, in order and whole: of the other parameters only `limit` and `after` apply. */
+    /** `openai`: the whole conversation as Chat Completions messages, in order. The only other parameters that apply are `limit` and `after`. */
     readonly format?: "native" | "openai" | undefined
   }
   readonly listRuns: {
@@ -1049,7 +1049,7 @@ export interface Queries {
     readonly order?: "desc" | "asc" | undefined
     /** Sessions whose sorted time is this date or time, or later. */
     readonly since?: string | undefined
-    /** Sessions up to this time, or this date: the whole day. */
+    /** Sessions up to this time, or up to the end of this date. */
     readonly until?: string | undefined
     /** All words must occur in the title or the first input; the beginning of a word is enough. */
     readonly q?: string | undefined
@@ -1062,7 +1062,7 @@ export interface Queries {
     /** Sources with a greater number. */
     readonly after?: number | undefined
     readonly limit?: number | undefined
-    /** Only those that were cited, or were not. */
+    /** `true`: only cited sources; `false`: only uncited ones. */
     readonly cited?: "true" | "false" | undefined
   }
   readonly readContext: {
@@ -1082,9 +1082,9 @@ export interface Queries {
   }
   readonly readUsage: {
     readonly by?: "day" | "agent" | "owner" | "session" | "model" | undefined
-    /** First day (UTC); left out: 29 days before `to`. */
+    /** First day (UTC), included. Default: 29 days before `to`. */
     readonly from?: string | undefined
-    /** Last day (UTC), included; left out: today. */
+    /** Last day (UTC), included. Default: today. */
     readonly to?: string | undefined
     readonly limit?: number | undefined
     readonly after?: string | undefined
@@ -1102,11 +1102,11 @@ export interface Queries {
     readonly feedback?: "positive" | "negative" | undefined
     /** Entries from this date or time on. */
     readonly since?: string | undefined
-    /** Entries up to this time, or this date: the whole day. */
+    /** Entries up to this time, or up to the end of this date. */
     readonly until?: string | undefined
-    /** The order of the hits: best first, or by their times. */
+    /** Order of the hits: best first, newest first or oldest first. */
     readonly sort?: "relevance" | "newest" | "oldest" | undefined
-    /** At most one hit a session, the first in the order of the hits, with `more`. */
+    /** Returns at most one hit per session, the first in the order of the hits. `more` counts the others. */
     readonly group?: "session" | undefined
     readonly limit?: number | undefined
     readonly after?: string | undefined

@@ -55,17 +55,17 @@ export const runAgentInput = z
   .object({
     threadId: sessionId,
     runId: z.string().min(1).max(255),
-    messages: z.array(jsonObject).openapi({ description: 'Messages of AG-UI.' }),
+    messages: z.array(jsonObject).openapi({ description: 'Messages in the format of AG-UI.' }),
     tools: toolList(
       z.object({
         name: clientTool.shape.name,
         description: clientTool.shape.description.nullish(),
         parameters: objectOrNull(clientTool.shape.parameters),
-        strict: z.boolean().nullish().openapi({ description: 'As in our own API.' }),
-        metadata: z
-          .looseObject({ strict: z.unknown().optional() })
-          .nullish()
-          .openapi({ description: '`strict` may stand here: packages of AG-UI send no other fields of their own.' }),
+        strict: z.boolean().nullish().openapi({ description: 'See `strict` of `ClientTool`.' }),
+        metadata: z.looseObject({ strict: z.unknown().optional() }).nullish().openapi({
+          description:
+            'May contain `strict`, because packages of AG-UI send no additional fields outside of `metadata`.',
+        }),
       }),
     ).default([]),
     resume: z
@@ -84,7 +84,8 @@ export const runAgentInput = z
     context: z.array(jsonObject).optional(),
   })
   .openapi('RunAgentInput', {
-    description: 'As AG-UI has it. `threadId` names the session. `state`, `context` and `forwardedProps` are ignored.',
+    description:
+      'The request of AG-UI. `threadId` names the session. `state`, `context` and `forwardedProps` are ignored.',
     example: {
       threadId: 'support-7',
       runId: 'run-1',

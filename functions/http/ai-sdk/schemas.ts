@@ -48,7 +48,7 @@ export const chatRequest = z
     sdk: z
       .number()
       .optional()
-      .openapi({ description: '7 when the client is the AI SDK 7, which can take back a step.' }),
+      .openapi({ description: '7 if the client is version 7 of the AI SDK, which can discard a step.' }),
   })
   .openapi('ChatRequest', {
     description: 'Body that `DefaultChatTransport` of the AI SDK sends; `agent`, `tools` and `sdk` go into its `body`.',

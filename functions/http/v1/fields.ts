@@ -98,7 +98,7 @@ export function page<Item extends z.ZodType, More extends z.ZodRawShape = Record
       object: z.literal('list'),
       data: z.array(item),
       next: z.string().nullable().openapi({
-        description: 'Goes into `after` of the next request; null on the last page. At most 64 characters.',
+        description: 'Value of `after` for the next page; null on the last page. At most 64 characters.',
       }),
       has_more: z.boolean(),
     })
@@ -116,7 +116,7 @@ export const UsageSchema = z
     total_tokens: z.number().int().nullable(),
     provider: jsonObject.optional().openapi({ description: "The provider's own usage object, as sent." }),
   })
-  .openapi('Usage', { description: 'Tokens; null where the provider did not say.' })
+  .openapi('Usage', { description: 'Numbers of tokens; null if the provider did not report them.' })
 
 export const ProblemSchema = z
   .object({

@@ -77,7 +77,7 @@ export const chatCompletionRequest = z
   })
   .openapi('ChatCompletionRequest', {
     description:
-      "As OpenAI's API has it. `model` names an agent, whose own settings hold: temperature, limits and the like are ignored.",
+      "The request of OpenAI's API. `model` names an agent. The agent's own settings apply; `temperature`, limits and similar fields are ignored.",
     example: { model: 'default', messages: [{ role: 'user', content: 'What time is it?' }] },
   })
 export type ChatCompletionRequest = z.output<typeof chatCompletionRequest>

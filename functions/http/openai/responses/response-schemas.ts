@@ -114,7 +114,7 @@ export const responseRequest = z
   })
   .openapi('ResponseRequest', {
     description:
-      "As OpenAI's API has it. `model` names an agent, whose own settings hold: temperature, limits and the like are ignored.",
+      "The request of OpenAI's API. `model` names an agent. The agent's own settings apply; `temperature`, limits and similar fields are ignored.",
     example: { model: 'default', input: 'What time is it?' },
   })
 export type ResponseRequest = z.output<typeof responseRequest>

@@ -41,7 +41,9 @@ export const ContextSchema = z
     model: z.string(),
     instructions: z.string().nullable(),
     messages: z.array(ChatMessageSchema),
-    tools: z.array(z.string()).openapi({ description: 'Names of the declared tools, as the provider is sent them.' }),
+    tools: z
+      .array(z.string())
+      .openapi({ description: 'Names of the declared tools, in the form that the provider receives.' }),
     mapped_tools: z
       .array(z.object({ name: z.string(), original_name: z.string() }))
       .optional()

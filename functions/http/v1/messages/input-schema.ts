@@ -106,7 +106,7 @@ export const newMessage = z
     content: z.union([z.string(), contentParts], 'must be a string or a list of 1–64 parts'),
     user: person.optional(),
     metadata: metadata.optional(),
-    tools: toolList(clientTool).optional().openapi({ description: 'Each has a name of its own.', uniqueItems: true }),
+    tools: toolList(clientTool).optional().openapi({ description: 'Tools with different names.', uniqueItems: true }),
     on_busy: z.enum(['queue', 'reject', 'steer']).optional().openapi({
       description: "Handling of the input while a run is active; by default the agent's policy.",
     }),
@@ -120,7 +120,7 @@ export const newMessage = z
 
 const toolCallId = z.string().min(1).max(2_048).optional().openapi({
   description:
-    'Enough without a `message_id` while no other call of the run that waits, or has waited, has it: models use ids again. Else the response is 409 `ambiguous_call`, and names the candidates.',
+    'Id of the call. Models may reuse ids. If several calls of the run that wait or have waited have this id, `message_id` is required; without it, the response is 409 `ambiguous_call` and names the candidates.',
 })
 const messageId = ulid.optional().openapi({
   description: 'Message id of the call, from `waiting`. Either this or `tool_call_id` is required.',

@@ -46,14 +46,17 @@ const OutputSchema = z
     lines: z.number().int(),
     sha256: z.string(),
     media_type: z.string(),
-    offloaded: z.boolean().openapi({ description: 'The message keeps a preview; `url` has the whole.' }),
+    offloaded: z
+      .boolean()
+      .openapi({ description: 'Whether the message only has a preview; `url` returns the whole output.' }),
     url: z.string(),
   })
   .openapi('Output')
 
 const SourceOfMessage = z.object({
   number: z.number().int().optional().openapi({
-    description: 'As in `[source7]`. Left out in events, and until a completion has followed the result.',
+    description:
+      'Number that citations use, as in `[source7]`. Absent in events, and until a completion has followed the result.',
   }),
   title: z.string(),
   url: z.string().optional(),
@@ -99,7 +102,8 @@ export const MessageSchema = z
     sequence: z.number().int().optional(),
     status: toolStatus.optional(),
     origin: z.literal('client').optional().openapi({
-      description: "The client's tool of this name was called in place of the agent's: the result is the client's.",
+      description:
+        "Set if a client's tool replaced the agent's tool of this name. The result then comes from the client.",
     }),
     decision: DecisionSchema.optional().openapi({
       description: 'Decision on a call that needed an approval; `by` if the channel knows the person.',
@@ -129,7 +133,7 @@ export const ChatMessageSchema = z.custom<OpenAiMessage>(isObject).openapi('Chat
   type: 'object',
   properties: { role: { type: 'string', enum: ['system', 'user', 'assistant', 'tool'] } },
   required: ['role'],
-  description: 'A message of the Chat Completions API, as an OpenAI-compatible server is sent it.',
+  description: 'A message of the Chat Completions API, in the form that an OpenAI-compatible server receives.',
   example: { role: 'user', content: 'What time is it?' },
 })
 
@@ -158,7 +162,7 @@ const messageFields = z.strictObject({
   }),
   around: ulid.optional().openapi({
     description:
-      'Messages around the one with this id, oldest first: half of `limit` before it, half from it on. Goes with `limit` alone.',
+      'Messages around the one with this id, oldest first: half of `limit` before it, the other half beginning with it. The only other parameter allowed is `limit`.',
   }),
   order: z.enum(['asc', 'desc']).default('asc'),
   limit: pageLimit(1000, 100),
@@ -177,7 +181,7 @@ const messageFields = z.strictObject({
     .openapi({ description: 'Messages of team members that work for a delegate call with this id.' }),
   format: z.enum(['native', 'openai']).default('native').openapi({
     description:
-      '`openai`: the conversation as Chat Completions messages, in order and whole: of the other parameters only `limit` and `after` apply.',
+      '`openai`: the whole conversation as Chat Completions messages, in order. The only other parameters that apply are `limit` and `after`.',
   }),
 })
 

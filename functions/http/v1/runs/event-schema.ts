@@ -67,7 +67,10 @@ export const RunEventSchema = z
 /** One server-sent event with the fields of an `EventSource`. */
 export const ServerSentEventSchema = z
   .object({
-    id: z.string().optional().openapi({ description: 'Only for what is stored: goes into `Last-Event-ID`.' }),
+    id: z.string().optional().openapi({
+      description:
+        'Value of `Last-Event-ID` for resuming after this event. Absent on events that report no stored data.',
+    }),
     event: z.string().openapi({ description: 'The `type` of its data.', example: 'run.completed' }),
     data: z.string().openapi({ description: 'A `RunEvent` as JSON on one line.' }),
   })

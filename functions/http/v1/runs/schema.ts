@@ -12,7 +12,9 @@ const waitingCall = z.object({
   tool_name: z.string(),
   arguments: z.string().openapi({ description: 'The raw string as the model sent it.' }),
   needs: z.enum(['result', 'approval']),
-  agent: z.string().openapi({ description: 'Whose call it is: the agent of the run, or a member of its team.' }),
+  agent: z
+    .string()
+    .openapi({ description: 'Agent that made the call: the agent of the run, or a member of its team.' }),
   ...parentNames,
 })
 
@@ -31,7 +33,7 @@ export const RunSchema = z
     stop_reason: z.string().optional().openapi({
       example: 'answer',
       description:
-        '`answer`, `output_limit` (the provider cut the last completion off), `max_rounds`, `budget`, `imported`, `error`, `cancelled` or `superseded`.',
+        '`answer`, `output_limit` (the provider truncated the last completion), `max_rounds`, `budget`, `imported`, `error`, `cancelled` or `superseded`.',
     }),
     source: z.string().optional().openapi({ description: 'Source of an imported turn.' }),
     error: z.object({ code: z.string(), message: z.string(), retryable: z.boolean() }).nullable(),

@@ -30,7 +30,7 @@ export const SearchHitSchema = z
     owner: z.string().optional(),
     created_at: time,
     score: z.number(),
-    snippet: z.string().openapi({ description: 'At most 300 characters; what matched is between « and ».' }),
+    snippet: z.string().openapi({ description: 'At most 300 characters; matches are between « and ».' }),
     more: z
       .int()
       .min(0)
@@ -67,7 +67,8 @@ export const SearchHitSchema = z
 
 export const SearchPageSchema = page('SearchPage', SearchHitSchema, {
   incomplete: z.literal(true).optional().openapi({
-    description: 'Something written before could not be indexed in time and is missing from the hits: search again.',
+    description:
+      'Whether hits may be missing because recently stored entries could not be indexed in time. If so, search again.',
   }),
 })
 
@@ -83,12 +84,12 @@ export const searchQuery = withMetadata({
     description: 'Only messages with this rating.',
   }),
   since: moment.optional().openapi({ description: 'Entries from this date or time on.' }),
-  until: moment.optional().openapi({ description: 'Entries up to this time, or this date: the whole day.' }),
+  until: moment.optional().openapi({ description: 'Entries up to this time, or up to the end of this date.' }),
   sort: z.enum(['relevance', 'newest', 'oldest']).default('relevance').openapi({
-    description: 'The order of the hits: best first, or by their times.',
+    description: 'Order of the hits: best first, newest first or oldest first.',
   }),
   group: z.enum(['session']).optional().openapi({
-    description: 'At most one hit a session, the first in the order of the hits, with `more`.',
+    description: 'Returns at most one hit per session, the first in the order of the hits. `more` counts the others.',
   }),
   limit: pageLimit(50, 10),
   after: cursor.optional(),

@@ -21,7 +21,7 @@ import { runStatus } from '../runs/schema.ts'
 const title = z.string().max(500)
 const TITLE_SOURCES = ['given', 'agent', 'model', 'input'] as const
 const TITLE_SOURCE =
-  '`given`: set by hand, and stays. `agent`: of the program that it was imported from. `model`: made under the policy `titles`. `input`: the first line of the first input.'
+  '`given`: set by hand, and never replaced automatically. `agent`: set by the program that it was imported from. `model`: made under the policy `titles`. `input`: the first line of the first input.'
 const instructions = z.string().max(100_000)
 const EXAMPLE_SESSION = {
   object: 'session' as const,
@@ -59,7 +59,7 @@ export const SessionSchema = z
     user: z.string().optional().openapi({ description: 'The `user` of inputs that name none.' }),
     title: z.string().nullable(),
     title_source: z.enum(TITLE_SOURCES).nullable().openapi({ description: TITLE_SOURCE }),
-    instructions: z.string().optional().openapi({ description: "Replaces the agent's own for this session." }),
+    instructions: z.string().optional().openapi({ description: "Replaces the agent's instructions for this session." }),
     metadata,
     created_at: time,
     updated_at: time,
@@ -81,7 +81,7 @@ export const SessionPageSchema = page('SessionPage', SessionSchema)
 
 export const newSession = z
   .strictObject({
-    id: sessionId.optional().openapi({ description: 'Your own id; left out, one is made.' }),
+    id: sessionId.optional().openapi({ description: 'Your own id. Default: a new id is created.' }),
     agent: agentName.optional(),
     owner: person.optional(),
     user: person.optional().openapi({ description: 'The `user` of inputs that name none.' }),
@@ -101,7 +101,7 @@ export const sessionChange = z
   })
   .openapi('SessionChange', {
     description:
-      'A field left out stays; null removes it; metadata is replaced whole. Without a title of its own, a session has that of its first input.',
+      'An absent field stays unchanged; null removes it. `metadata` is replaced as a whole. If the title is removed, the session gets the title of its first input.',
     example: { title: 'Refund for order 42' },
   })
 
@@ -114,7 +114,7 @@ export const sessionQuery = withMetadata({
   }),
   order: z.enum(['desc', 'asc']).default('desc'),
   since: moment.optional().openapi({ description: 'Sessions whose sorted time is this date or time, or later.' }),
-  until: moment.optional().openapi({ description: 'Sessions up to this time, or this date: the whole day.' }),
+  until: moment.optional().openapi({ description: 'Sessions up to this time, or up to the end of this date.' }),
   q: z
     .string()
     .max(1_000)

@@ -4,23 +4,26 @@ import { page, pageLimit, ulid } from '../fields.ts'
 const SourceSchema = z
   .object({
     object: z.literal('source'),
-    number: z.number().int().openapi({ description: 'As in `[source7]`; it never changes.' }),
+    number: z
+      .number()
+      .int()
+      .openapi({ description: 'Number that citations use, as in `[source7]`. It never changes.' }),
     title: z.string(),
     url: z.string().optional(),
     text: z
       .string()
       .optional()
       .openapi({ description: 'The text; if it is large, a preview with a pointer to the whole.' }),
-    id: z.string().optional().openapi({ description: "The tool's own name for it." }),
+    id: z.string().optional().openapi({ description: 'Id that the tool gave the source.' }),
     cited: z
       .boolean()
       .nullable()
       .openapi({ description: 'Null until its run has completed, and under the policy `keep`.' }),
-    message_id: ulid.openapi({ description: 'The tool result that has it.' }),
+    message_id: ulid.openapi({ description: 'Message id of the tool result with this source.' }),
     run_id: ulid,
   })
   .openapi('Source', {
-    description: 'Where something in a tool result comes from.',
+    description: 'A source of a tool result.',
     example: {
       object: 'source',
       number: 7,
@@ -43,5 +46,8 @@ export const sourceQuery = z.strictObject({
     .optional()
     .openapi({ type: 'integer', minimum: 0, description: 'Sources with a greater number.', example: 7 }),
   limit: pageLimit(1000, 100),
-  cited: z.enum(['true', 'false']).optional().openapi({ description: 'Only those that were cited, or were not.' }),
+  cited: z
+    .enum(['true', 'false'])
+    .optional()
+    .openapi({ description: '`true`: only cited sources; `false`: only uncited ones.' }),
 })

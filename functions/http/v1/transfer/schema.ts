@@ -4,7 +4,7 @@ import { jsonObject, sessionId, ulid } from '../fields.ts'
 export const exportQuery = z.strictObject({
   format: z.enum(['native', 'openai', 'markdown']).default('native').openapi({
     description:
-      '`native`: the session, then a Message a line; `openai`: a Chat Completions message a line; `markdown`: a page to read.',
+      '`native`: a line with the session, then one `Message` per line. `openai`: one Chat Completions message per line. `markdown`: a page for people.',
   }),
   outputs: z.enum(['inline', 'pointer']).default('inline').openapi({
     description: 'For `native`: whether images, files and large outputs are in the lines, or only named.',
@@ -23,7 +23,8 @@ export const newImport = z
     from: z.int().min(0).optional().openapi({ description: FROM }),
   })
   .openapi('NewImport', {
-    description: 'Turns that were executed elsewhere, in their order. Times are ISO 8601 with a zone, in `created_at`.',
+    description:
+      'Turns that were executed elsewhere, in the order of the conversation. Times are ISO 8601 with a zone, in `created_at`.',
     example: {
       format: 'openai',
       messages: [
@@ -49,11 +50,12 @@ export const ImportSchema = z
   .object({
     object: z.literal('import'),
     messages: z.int().openapi({
-      description: 'Stored by this import; under an `Idempotency-Key`, also by the repetitions before.',
+      description:
+        'Number of messages stored by this import. With an `Idempotency-Key`, includes those stored by earlier attempts.',
     }),
     first: ulid.nullable(),
     last: ulid.nullable(),
-    total: z.int().optional().openapi({ description: 'With `from`: messages of this source that are here now.' }),
+    total: z.int().optional().openapi({ description: 'With `from`: number of stored messages of this source.' }),
   })
   .openapi('Import', {
     example: { object: 'import', messages: 2, first: '01JD2Q8N4T6W8Y0A2C4E6G8J0M', last: '01JD2Q8N4T6W8Y0A2C4E6G8J0N' },

@@ -14,10 +14,10 @@ export const UsageEntrySchema = z
     completions: z.number().int(),
     usage: UsageSchema.omit({ provider: true }),
     cost_usd: z.number().optional().openapi({
-      description: 'At list prices, for the tokens whose price is known; left out if none is.',
+      description: 'Cost at list prices of the tokens whose price is known; absent if no price is known.',
     }),
     unpriced_models: z.array(z.string()).optional().openapi({
-      description: 'Models whose tokens have no known price and are not in `cost_usd`; left out if there are none.',
+      description: 'Models whose tokens have no known price and are not in `cost_usd`; absent if there are none.',
     }),
   })
   .openapi('UsageEntry', {
@@ -47,8 +47,8 @@ export const UsagePageSchema = page('UsagePage', UsageEntrySchema, {
 
 export const usageQuery = z.strictObject({
   by: group.default('day'),
-  from: date.optional().openapi({ description: 'First day (UTC); left out: 29 days before `to`.' }),
-  to: date.optional().openapi({ description: 'Last day (UTC), included; left out: today.' }),
+  from: date.optional().openapi({ description: 'First day (UTC), included. Default: 29 days before `to`.' }),
+  to: date.optional().openapi({ description: 'Last day (UTC), included. Default: today.' }),
   limit: pageLimit(500, 100),
   after: cursor.optional(),
 })
