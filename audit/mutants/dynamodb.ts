@@ -170,7 +170,7 @@ export const DYNAMODB_MUTANTS = [
   ]),
   ...inFile('functions/adapters/dynamodb/log/sessions/deletion/deletion-writes.ts', [
     ['a deletion asks for no generation', "all(live, below('gen', gen), ", 'all(live, '],
-    ['an expiry does not ask for due', "...(ifExpired ? [absent('due')] : [])", ''],
+    ['an expiry does not ask for due', "[absent('due'), ...unchangedCopy]", 'unchangedCopy'],
     [
       'an expiry does not ask whether it was renewed',
       "...(ifExpired ? [{ check: expiryKey(key), when: any(absent('pk'), below('due', now + 1)) }] : []),",

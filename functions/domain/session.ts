@@ -36,6 +36,12 @@ export const HEARTBEAT_MS = 15_000
 /** A holder stops when its lease is this close to its expiry without a successful heartbeat. */
 export const LEASE_MARGIN_MS = 10_000
 
+/**
+ * Milliseconds after the last step of an interrupted copy until the session with the partial copy is deleted. As long as
+ * idempotency keys are remembered, a repeated request can continue the copy.
+ */
+export const COPY_EXPIRY_MS = 86_400_000
+
 /** The coordination state of a session (session-protocol, Fields). It is small, and read with strong consistency. */
 export interface SessionHeader extends SessionKey {
   readonly status: 'live' | 'deleted'

@@ -18,6 +18,11 @@ export interface NewSession extends SessionKey {
   readonly ownerBound?: true
   readonly byChannel?: true
   readonly forkedFrom?: ForkedFrom
+  /**
+   * Set if a copy of a log fills the session. The session expires `COPY_EXPIRY_MS` after the last step of the copy,
+   * until the copy is complete or the session has a run (`ImportStep.isPartOfCopy`).
+   */
+  readonly awaitsCopy?: true
   /** Days without activity after which the session is deleted. */
   readonly ttlDays?: number
 }

@@ -7,6 +7,7 @@ import type { Run } from '../../functions/domain/runs/run.ts'
 import { NO_USAGE } from '../../functions/domain/usage/usage.ts'
 import { endAfter, expectCode, fresh, header, newRun, openFixture, pausedRun, startRun } from './session-fixture.ts'
 import type { SessionFixture } from './session-fixture.ts'
+import { COPY_EXPIRY_MS } from '../../functions/domain/session.ts'
 import type { Engine, Stores } from './stores.ts'
 
 const name = (more: Partial<ImportName> = {}): ImportName => ({
@@ -182,6 +183,36 @@ export function logImportContract(engine: Engine): void {
         await expectCode(fixture.inbox.enqueue(fixture.key, newRun({ idempotency })), 'idempotency_conflict')
         await expectCode(fixture.sessions.summaryUnder(fixture.key, idempotency), 'idempotency_conflict')
       }
+    })
+
+    test('of a copy postpones the expiry of the session, and its last step ends it', async () => {
+      const open = (more: object = {}) => openFixture(stores, { awaitsCopy: true, ...more })
+      const [empty, part, complete, used, kept] = [await open(), await open(), await open(), await open(), await open()]
+      const short = await open({ ttlDays: 2 })
+      const append = async (fixture: SessionFixture, isPartOfCopy: boolean) =>
+        expect(
+          await fixture.imports.append(await header(fixture), await stepAfter(fixture, { isPartOfCopy })),
+        ).toBeDefined()
+      const isExpired = async ({ janitor, clock, key }: SessionFixture): Promise<boolean> =>
+        (await janitor.expired(clock.now(), 10_000)).some(({ session }) => session === key.session)
+      const expire = ({ deletion, key }: SessionFixture) => deletion.tombstone(key, { ifExpired: true })
+      const { lease } = await startRun(used)
+      await used.log.endRun(lease, endAfter(used, lease, lease.head))
+      stores.clock.advance(COPY_EXPIRY_MS - 7 * 3_600_000)
+      for (const fixture of [part, complete, used, kept, short]) await append(fixture, true)
+      for (const fixture of [complete, short]) await append(fixture, false)
+      await append(kept, true)
+      await append(kept, false)
+      await append(kept, true)
+      stores.clock.advance(COPY_EXPIRY_MS - 1_000)
+      expect(await isExpired(part)).toBe(false)
+      expect(await expire(part)).toBe(false)
+      stores.clock.advance(2_000)
+      const expired = [empty, part]
+      for (const fixture of [...expired, complete, used, kept, short])
+        expect([await isExpired(fixture), await expire(fixture)]).toEqual(Array(2).fill(expired.includes(fixture)))
+      stores.clock.advance(COPY_EXPIRY_MS)
+      expect(await expire(short)).toBe(true)
     })
 
     test('is deleted with its session, which then accepts no further steps', async () => {

@@ -13,6 +13,7 @@ import type { AgentService } from '../../functions/agent/service/agent-service.t
 import type { InboundEndpoint } from '../../functions/ports/inbound-endpoint.ts'
 import { NO_CAPS } from '../../functions/access/rates.ts'
 import { hashKeySecret, newKeySecret } from '../../functions/access/key-secret.ts'
+import type { Clock } from '../../functions/ports/clock.ts'
 import type { Logger } from '../../functions/ports/logger.ts'
 import type { Tool, ToolRegistry } from '../../functions/ports/tool.ts'
 import { openLocalPorts } from '../../functions/runtime/local/ports.ts'
@@ -60,6 +61,7 @@ export async function openHttpHarness(
     readonly agents?: readonly (Partial<Agent> & Pick<Agent, 'name'>)[]
     readonly settings?: Partial<AppSettings>
     readonly change?: (ports: Ports) => Ports
+    readonly clock?: Clock
     readonly callbacks?: ReadonlySet<string>
     /** Hosts that images by address may come from, as in `TOOLTRAIL_ALLOWED_HOSTS`. */
     readonly allowedHosts?: readonly string[]
@@ -70,7 +72,7 @@ export async function openHttpHarness(
   } = {},
 ): Promise<HttpHarness> {
   const folder = mkdtempSync(join(tmpdir(), 'tooltrail-http-'))
-  const opened = openLocalPorts({ dataFolder: folder, logLevel: 'silent', modelSettings: {} })
+  const opened = openLocalPorts({ dataFolder: folder, logLevel: 'silent', modelSettings: {} }, options.clock)
   const requests: ModelRequest[] = []
   const lines: LogLine[] = []
   const models = scripted(options.script ?? [], requests)

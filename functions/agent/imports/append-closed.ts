@@ -40,7 +40,7 @@ export async function appendClosed(
   dependencies: AppendDependencies,
   session: Session,
   messages: AsyncIterable<ClosedMessage> | Iterable<ClosedMessage>,
-  { name, from = 0, source, begin }: AppendOptions,
+  { name, from = 0, source, isCopy, begin }: AppendOptions,
 ): Promise<Appended> {
   const { imports } = dependencies
   const key = keyOf(session)
@@ -51,16 +51,17 @@ export async function appendClosed(
       'import_gap',
       `\`from\` is ${from}, but only ${stored} messages of this source are stored: it must be at most ${stored}`,
     )
-  const turns = createClosedTurns()
-  const marked = createSearchedMarks()
-  const writer = newImport(dependencies, session, { source, progress, begin })
+  const [turns, marked] = [createClosedTurns(), createSearchedMarks()]
+  const writer = newImport(dependencies, session, { source, isCopy, progress, begin })
   const done: { first?: string; last?: string; messages: number } = { messages: 0 }
   let waiting: PlacedMessage[] = []
   let characters = 0
+  let isRead = false
 
   const flush = async (count: number): Promise<void> => {
     if (count === 0) return
-    const written = await writeStep(writer, waiting.slice(0, count), name, progress)
+    const options = { name, before: progress, isLast: isRead && count === waiting.length }
+    const written = await writeStep(writer, waiting.slice(0, count), options)
     waiting = waiting.slice(written.taken)
     characters = waiting.reduce((sum, { message }) => sum + lengthOf(message), 0)
     progress = name === undefined ? undefined : written.progress
@@ -88,6 +89,7 @@ export async function appendClosed(
     waiting.push(placed)
     characters += lengthOf(message)
   }
+  isRead = true
   while (waiting.length > 0)
     await flush(rowsOfAll(waiting) > MAX_ROWS ? wholeRounds(waiting) || waiting.length : waiting.length)
   // No message was new.

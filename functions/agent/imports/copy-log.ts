@@ -17,6 +17,9 @@ export async function copyLog(
 ): Promise<number> {
   const bodyHash = sha256(`${from.session}\n${through}`)
   const name = { keyHash: 'fork', bodyHash, forGood: true }
-  const { messages } = await appendClosed(dependencies, to, closedLog(dependencies, from, through), { name })
+  const { messages } = await appendClosed(dependencies, to, closedLog(dependencies, from, through), {
+    name,
+    isCopy: true,
+  })
   return messages
 }

@@ -32,6 +32,7 @@ export interface Import {
   readonly dependencies: AppendDependencies
   readonly session: Session
   readonly source: string | undefined
+  readonly isCopy: boolean | undefined
   readonly calls: StoredCalls
   readonly cut: CutRounds
   /** The current turn and the last stored message; undefined if nothing is stored yet. */
@@ -58,13 +59,15 @@ export const newImport = (
   session: Session,
   {
     source,
+    isCopy,
     progress,
     begin,
-  }: Pick<Import, 'source'> & { progress: ImportProgress | undefined; begin: AppendOptions['begin'] },
+  }: Pick<Import, 'source' | 'isCopy'> & { progress: ImportProgress | undefined; begin: AppendOptions['begin'] },
 ): Import => ({
   dependencies,
   session,
   source,
+  isCopy,
   calls: createStoredCalls({ reader: dependencies.reader, key: keyOf(session), ranges: rangesOf(progress) }),
   cut: createCutRounds(),
   since: rangesOf(progress).at(-1)?.first,
@@ -77,6 +80,14 @@ export async function resumeAt(one: Import, turn: number, { last, run: id }: Imp
   one.at = { last, begun: { turn, holds: 'earlier', moved: createLoops(), ...(run && { run }) } }
 }
 
+interface StepOptions {
+  readonly name: ImportName | undefined
+  /** The progress before this step. */
+  readonly before: ImportProgress | undefined
+  /** Whether no messages follow those of this step. */
+  readonly isLast: boolean
+}
+
 /**
  * Assigns ids to messages and runs and stores them in one write. If another write has split a round, fewer messages may
  * fit. Returns how many were stored. Rejects with `session_busy`.
@@ -84,8 +95,7 @@ export async function resumeAt(one: Import, turn: number, { last, run: id }: Imp
 export async function writeStep(
   one: Import,
   batch: readonly PlacedMessage[],
-  name: ImportName | undefined,
-  before: ImportProgress | undefined,
+  { name, before, isLast }: StepOptions,
 ): Promise<{ readonly progress: ImportProgress; readonly firstOfStep: string; readonly taken: number }> {
   const { dependencies, session, calls, cut } = one
   const runsAtMost = new Set(batch.map(({ turn }) => turn)).size
@@ -104,7 +114,8 @@ export async function writeStep(
     await one.begin?.()
     one.begin = undefined
     const isApart = before !== undefined && before.last !== seen.head
-    const named = { ...(name && { name }), ...(before && { before }), isApart, taken }
+    const isPartOfCopy = one.isCopy === true && !(isLast && taken === batch.length)
+    const named = { ...(name && { name }), ...(before && { before }), isApart, taken, isPartOfCopy }
     const after = await imports.append(seen, { messages, runs: [...touched.values()], ...named })
     if (after !== undefined) {
       const turn = rows.at(-1)?.turn ?? 0

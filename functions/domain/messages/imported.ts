@@ -49,6 +49,8 @@ export interface ImportStep {
   readonly taken?: number
   /** Whether other messages were stored between the earlier progress and this step. */
   readonly isApart?: boolean
+  /** Set if further steps of a copy follow. The expiry of a session that awaits the copy is then only postponed. */
+  readonly isPartOfCopy?: boolean
 }
 
 /** Computes the progress after this step. */
@@ -87,6 +89,8 @@ export interface AppendOptions {
   readonly from?: number
   /** The origin of the messages, stored with their runs. */
   readonly source?: string
+  /** Set if the messages are a copy of another session's log, for which the session was created. */
+  readonly isCopy?: boolean
   /** Called once, before the first message is stored and after the import can no longer be rejected for its options. */
   readonly begin?: () => Promise<void>
 }

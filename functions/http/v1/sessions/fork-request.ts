@@ -53,7 +53,7 @@ export async function copyInto(
   async function madeOrFound(): Promise<{ readonly session: Session; readonly isNew: boolean }> {
     try {
       const { agent, owner, instructions, metadata, ownerBound } = from
-      const made = { session: name, agent, metadata, forkedFrom }
+      const made = { session: name, agent, metadata, forkedFrom, awaitsCopy: true as const }
       const more = { ...definedFields({ owner, instructions, ownerBound }), ...titleOfFork(from, title) }
       return { session: await createSession(dependencies, caller, { ...made, ...more }), isNew: true }
     } catch (error) {

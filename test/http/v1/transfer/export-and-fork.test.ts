@@ -1,6 +1,8 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { expectJson, openHttpHarness } from '../../harness.ts'
 import type { HttpHarness } from '../../harness.ts'
+import { createSystemClock } from '../../../../functions/adapters/memory/system-clock.ts'
+import { COPY_EXPIRY_MS } from '../../../../functions/domain/session.ts'
 import { makeTool } from '../../../agent/harness.ts'
 import { comparable, exportLines, type ExportedMessage } from '../../../e2e/backend/exported.ts'
 
@@ -162,6 +164,41 @@ describe('fork', () => {
     const copied = (await lines('f')).find(({ output }) => output?.offloaded)
     expect(await (await get(copied?.output?.url ?? '')).text()).toHaveLength(105_000)
     await expectJson(harness, 200, 'POST', at('f', '/messages'), { content: 'go on' })
+  })
+
+  test.each(['first', 'second'])('leaves no partial copy after a kill before the %s step', async (killed) => {
+    const time = { ahead: 0 }
+    let left = Infinity
+    await open({
+      clock: { ...createSystemClock(), now: () => Date.now() + time.ahead },
+      change: (ports) => ({
+        ...ports,
+        imports: {
+          ...ports.imports,
+          append: async (...step) => {
+            if (left-- <= 0) throw new Error('the process was killed')
+            return ports.imports.append(...step)
+          },
+        },
+      }),
+    })
+    const turn = [
+      { role: 'user', content: 'hi' },
+      { role: 'assistant', content: 'Hello.' },
+    ]
+    await post(200, 's', { format: 'openai', messages: Array(40).fill(turn).flat() })
+    left = killed === 'first' ? 0 : 1
+    const headers = { 'content-type': 'application/json' }
+    const request = { method: 'POST', body: '{}', headers }
+    expect((await harness.program.app.request(`http://localhost:3000${at('s', '/fork')}`, request)).status).toBe(500)
+    left = Infinity
+    const { id } = await fork<{ id: string }>(201, {})
+    const listed = async (): Promise<string[]> =>
+      (await expectJson<{ data: { id: string }[] }>(harness, 200, 'GET', '/v1/sessions')).data.map((one) => one.id)
+    expect(await listed()).toHaveLength(3)
+    time.ahead = COPY_EXPIRY_MS
+    await expect.poll(listed).toEqual([id, 's'])
+    expect((await lines(id)).map(comparable)).toEqual((await lines('s')).map(comparable))
   })
 
   test('refuses messages inside a run, duplicate ids, and empty sessions', async () => {

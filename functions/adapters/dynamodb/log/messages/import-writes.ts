@@ -11,7 +11,7 @@ import { numberAt, textAt, toItem, type Item } from '../../attributes.ts'
 import { absent, all, any, below, is, present, together } from '../../expressions.ts'
 import { claimKey, headerKey, runKey } from '../../keys.ts'
 import type { Action } from '../../table.ts'
-import { renewExpiry, seconds } from '../sessions/deletion/expiry.ts'
+import { expiryAfterStep, seconds } from '../sessions/deletion/expiry.ts'
 import { openingOfMessages } from '../../../../log/title.ts'
 import { listedHeader } from '../sessions/adoption/adoption.ts'
 import { activeAt, isLive, live, liveHeader } from '../sessions/header-item.ts'
@@ -63,6 +63,7 @@ async function append(rows: SessionRows, seen: SessionHeader, step: ImportStep):
     lastMessageAt: lastMessageAt(header, step.messages),
   })
   const opened = openSession(seen, header, openingOfMessages(step.messages))
+  const expiry = expiryAfterStep(seen, header, { now, isPartOfCopy: step.isPartOfCopy })
   const refusal = await table.write([
     {
       update: headerKey(seen),
@@ -75,6 +76,7 @@ async function append(rows: SessionRows, seen: SessionHeader, step: ImportStep):
         countImported(header, step.messages),
         list.change,
         opened.change,
+        expiry.change,
       ),
     },
     ...list.actions,
@@ -82,7 +84,7 @@ async function append(rows: SessionRows, seen: SessionHeader, step: ImportStep):
     ...(await putRuns(rows, seen, step)),
     ...(await putMessages(rows, seen, step)),
     ...(step.name === undefined ? [] : [remember(seen, step.name, after, step.before, now)]),
-    ...renewExpiry(seen, header, now),
+    ...expiry.actions,
   ])
   if (refusal === undefined) return after
   // The response to an earlier attempt may have been lost. The log then ends with these messages, whose ids are new.

@@ -11,6 +11,7 @@ import { sessionOf, timeOfPlace } from '../../keys.ts'
  * - `due_shard`, `group`, `owner_group`, `at`: the keys of the indexes. More for lists: `list-entries.ts`.
  * - `messages` and times of messages: `message-numbers.ts`. `opened`: the session has an opening (`opening-item.ts`).
  * - `started`: the last run started; older ones are not queued. `runs`: started so far. `ttl_days`.
+ * - `copy_gen`: the generation after the last step of a copy that is not complete (`deletion/expiry.ts`).
  * - `rounds` and token counts of the active run.
  */
 

@@ -1,11 +1,11 @@
 import { TooltrailError } from '../../../../domain/errors.ts'
-import { NO_TOTALS, type Session, type SessionKey } from '../../../../domain/session.ts'
+import { COPY_EXPIRY_MS, NO_TOTALS, type Session, type SessionKey } from '../../../../domain/session.ts'
 import { NO_MESSAGES } from '../../../../domain/session-messages.ts'
 import type { NewSession, SessionStore } from '../../../../ports/session-store.ts'
 import { toItem } from '../../attributes.ts'
 import { absent, all, any, below, is } from '../../expressions.ts'
 import { headerKey, shardOf } from '../../keys.ts'
-import { putExpiry } from './deletion/expiry.ts'
+import { putExpiry, putExpiryAt } from './deletion/expiry.ts'
 import { isLive } from './header-item.ts'
 import { firstListing } from './lists/list-entries.ts'
 import { listedAs, putDetails, storeDetails, type Details } from './session-details.ts'
@@ -49,7 +49,7 @@ async function create(rows: SessionRows, session: NewSession): Promise<Session> 
   const { table, clock } = rows
   const now = clock.now()
   const key = { tenant: session.tenant, session: session.session }
-  const { ttlDays, tenant: _, session: __, ...said } = session
+  const { ttlDays, awaitsCopy, tenant: _, session: __, ...said } = session
   const titled = said.title === undefined ? {} : { titleSource: said.titleSource ?? 'given' }
   const details: Details = { ...said, ...titled, createdAt: now }
   const body = await storeDetails(rows, key, details)
@@ -58,6 +58,7 @@ async function create(rows: SessionRows, session: NewSession): Promise<Session> 
     ...headerKey(key),
     ...{ status: 'live', gen: 0, paused: false, waiting: 0, queued: 0, takeovers: 0, runs: 0, rounds: 0 },
     ttl_days: ttlDays,
+    copy_gen: awaitsCopy && 0,
     due_shard: shardOf('due', key),
     ...fields,
   })
@@ -66,7 +67,7 @@ async function create(rows: SessionRows, session: NewSession): Promise<Session> 
     { put: header, when: any(absent('pk'), isPast) },
     putDetails(key, body),
     ...actions,
-    ...putExpiry(key, ttlDays, now),
+    ...(awaitsCopy ? [putExpiryAt(key, now + COPY_EXPIRY_MS)] : putExpiry(key, ttlDays, now)),
   ])
   if (refusal !== undefined)
     throw new TooltrailError('session_exists', `session ${key.session} exists, or was deleted less than 30 days ago`)

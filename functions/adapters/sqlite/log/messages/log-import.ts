@@ -12,7 +12,7 @@ import { readOne, snapshot, write, type Database } from '../../database.ts'
 import { insertMessage } from './message-rows.ts'
 import { CLAIM_MS } from '../runs/run-inbox.ts'
 import { findRun, insertRun, saveRun } from '../runs/run-rows.ts'
-import { active, alive } from '../sessions/session-changes.ts'
+import { active, alive, awaitingCopy } from '../sessions/session-changes.ts'
 import { counted, introduced, withCounted } from '../sessions/session-outline.ts'
 import { findLiveSession, liveSession, saveSession, type SessionRow } from '../sessions/session-rows.ts'
 import { writeLog, type LogDependencies } from '../write.ts'
@@ -64,7 +64,7 @@ function append(
     }
     if (step.name !== undefined) remember(database, row, step.name, after, now)
     const next = { ...withCounted(opened, step.messages), head: after.last, generation: row.generation + 1 }
-    saveSession(database, row, active(alive(next, now), now))
+    saveSession(database, row, active(step.isPartOfCopy ? awaitingCopy(next, now) : alive(next, now), now))
     return after
   })
 }

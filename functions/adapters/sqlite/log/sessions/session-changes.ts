@@ -4,7 +4,7 @@ import { nextId } from '../../../../domain/ids.ts'
 import type { AssistantMessage } from '../../../../domain/messages/message.ts'
 import type { Run } from '../../../../domain/runs/run.ts'
 import { messageOfInput, startedRun, withCompletion } from '../../../../domain/runs/run-changes.ts'
-import { LEASE_MS, type Lease } from '../../../../domain/session.ts'
+import { COPY_EXPIRY_MS, LEASE_MS, type Lease } from '../../../../domain/session.ts'
 import type { Started } from '../../../../ports/run-lease.ts'
 import { runStatusCode } from '../codes.ts'
 import type { Database } from '../../database.ts'
@@ -57,9 +57,16 @@ export const leaseOf = (row: SessionRow, owner: string, runId: string): Lease =>
 })
 
 /** Renews the session's expiry when a run begins, pauses or ends. */
-export const alive = (row: SessionRow, now: number): SessionRow => ({
+export const alive = (row: SessionRow, now: number): SessionRow => ({ ...row, expiresAt: expiryOf(row, now) })
+
+/** Returns the expiry of a session with an activity now; null if the session never expires. */
+export const expiryOf = ({ ttlDays }: Pick<SessionRow, 'ttlDays'>, now: number): number | null =>
+  ttlDays === null ? null : now + ttlDays * DAY_MS
+
+/** Postpones the expiry of a session that awaits a copy. */
+export const awaitingCopy = (row: SessionRow, now: number): SessionRow => ({
   ...row,
-  expiresAt: row.ttlDays === null ? null : now + row.ttlDays * DAY_MS,
+  expiresAt: row.expiresAt === null ? null : Math.max(row.expiresAt, now + COPY_EXPIRY_MS),
 })
 
 /** Records an activity. The time never decreases, even if the clock is set back. */

@@ -1,7 +1,13 @@
 import { titleCompletion, type Summary } from '../../../../domain/context.ts'
 import { definedFields } from '../../../../domain/defined-fields.ts'
 import { TooltrailError } from '../../../../domain/errors.ts'
-import { NO_TOTALS, type Session, type SessionKey, type SessionLabel } from '../../../../domain/session.ts'
+import {
+  COPY_EXPIRY_MS,
+  NO_TOTALS,
+  type Session,
+  type SessionKey,
+  type SessionLabel,
+} from '../../../../domain/session.ts'
 import { replacesTitle } from '../../../../domain/session-title.ts'
 import { titleOf } from '../../../../log/title.ts'
 import type { Clock } from '../../../../ports/clock.ts'
@@ -16,7 +22,7 @@ import { runStatusOf, titleSourceCode, titleSourceOf } from '../codes.ts'
 import { findContext, summariesByHand } from './contexts.ts'
 import { readAll, reading, readOne, snapshot, transaction, write, type Database } from '../../database.ts'
 import { fromColumn, toColumn } from '../../exact-text.ts'
-import { active, counting } from './session-changes.ts'
+import { active, counting, expiryOf } from './session-changes.ts'
 import { detailsOf, indexedColumns, insertDetails, readDetails, writeDetails, type Details } from './session-details.ts'
 import { findIds, listSessions, type ListedRows } from './session-list.ts'
 import { counted, messagesOf, outlineOf, readOpening } from './session-outline.ts'
@@ -30,8 +36,6 @@ import {
   type SessionRow,
 } from './session-rows.ts'
 import { countUsage } from '../usage/usage-rows.ts'
-
-const DAY_MS = 86_400_000
 
 /** Creates the session store for users' requests on SQLite. */
 export function createSqliteSessionStore({ database, clock }: { database: Database; clock: Clock }): SessionStore {
@@ -54,13 +58,13 @@ function create(database: Database, session: NewSession, now: number): Session {
   return transaction(database, () => {
     const before = findSession(database, session)
     if (before !== undefined) removeTombstone(database, before, now)
-    const { tenant, session: id, ttlDays } = session
+    const { tenant, session: id, ttlDays = null } = session
     const details = detailsOf(session)
     const columns = {
       ...{ tenant, session: id, agent: toColumn(session.agent), createdAt: now, updatedAt: now, messageCount: 0 },
       owner: session.owner === undefined ? null : toColumn(session.owner),
-      ttlDays: ttlDays ?? null,
-      expiresAt: ttlDays === undefined ? null : now + ttlDays * DAY_MS,
+      ttlDays,
+      expiresAt: session.awaitsCopy ? now + COPY_EXPIRY_MS : expiryOf({ ttlDays }, now),
       totals: encodeTotals(NO_TOTALS),
       titleSource: details.title === undefined ? null : titleSourceCode(session.titleSource ?? 'given'),
       ...indexedColumns(details.metadata),

@@ -2,7 +2,7 @@ import { LEASE_MS, type SessionKey } from '../../../../../domain/session.ts'
 import type { DeletionState, SessionDeletion } from '../../../../../ports/session-deletion.ts'
 import { flagAt, numberAt, requiredText, textAt, type Item } from '../../../attributes.ts'
 import { absent, all, any, below, is, present } from '../../../expressions.ts'
-import { seconds } from './expiry.ts'
+import { awaitsCopy, canExpire, seconds } from './expiry.ts'
 import { isLive, live } from '../header-item.ts'
 import { expiryKey, HEADER, headerKey, NAME_PREFIX, nameKey, partitionOf, hashOf, RUN_PREFIX } from '../../../keys.ts'
 import { createSessionRows, type DynamoDependencies, type SessionRows } from '../session-rows.ts'
@@ -42,7 +42,7 @@ async function tombstone(rows: SessionRows, key: SessionKey, ifExpired: boolean)
   const { table, clock } = rows
   const now = clock.now()
   const header = await table.read(headerKey(key))
-  if (!isLive(header) || (ifExpired && numberAt(header, 'ttl_days') === undefined)) return false
+  if (!isLive(header) || (ifExpired && !canExpire(header))) return false
   const gen = (numberAt(header, 'gen') ?? 0) + 1
   const forget = now + TOMBSTONE_MS
   const [waiting, queued] = [0, 0]
@@ -58,10 +58,11 @@ async function tombstone(rows: SessionRows, key: SessionKey, ifExpired: boolean)
     queued,
     ...counts,
   }
+  const unchangedCopy = awaitsCopy(header) ? [is('gen', gen - 1)] : []
   const refusal = await table.write([
     {
       update: headerKey(key),
-      when: all(live, below('gen', gen), ...(ifExpired ? [absent('due')] : [])),
+      when: all(live, below('gen', gen), ...(ifExpired ? [absent('due'), ...unchangedCopy] : [])),
       change: { set, remove: [...FORGOTTEN, ...someCounters(header)] },
     },
     ...(ifExpired ? [{ check: expiryKey(key), when: any(absent('pk'), below('due', now + 1)) }] : []),
@@ -72,7 +73,7 @@ async function tombstone(rows: SessionRows, key: SessionKey, ifExpired: boolean)
 }
 
 const FORGOTTEN = [
-  ...['lease_owner', 'lease_until', 'active_run', 'cancel_run', 'cancel_reason', 'ttl_days', 'opened'],
+  ...['lease_owner', 'lease_until', 'active_run', 'cancel_run', 'cancel_reason', 'ttl_days', 'copy_gen', 'opened'],
   ...['messages', 'first_at', 'last_at', 'imported_at', ...LIST_FIELDS],
 ]
 

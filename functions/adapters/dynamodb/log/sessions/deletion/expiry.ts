@@ -1,5 +1,6 @@
-import type { SessionKey } from '../../../../../domain/session.ts'
+import { COPY_EXPIRY_MS, type SessionKey } from '../../../../../domain/session.ts'
 import { numberAt, toItem, type Item } from '../../../attributes.ts'
+import type { Change } from '../../../expressions.ts'
 import { expiryKey, shardOf } from '../../../keys.ts'
 import type { Action } from '../../../table.ts'
 
@@ -15,11 +16,41 @@ export const seconds = (milliseconds: number): number => Math.floor(milliseconds
  */
 export function putExpiry(key: SessionKey, ttlDays: number | undefined, now: number): Action[] {
   if (ttlDays === undefined) return []
-  const due = now + ttlDays * DAY_MS
+  return [putExpiryAt(key, now + ttlDays * DAY_MS)]
+}
+
+/** Returns the action that sets a session's expiry to a time in milliseconds since 1970. */
+export function putExpiryAt(key: SessionKey, due: number): Action {
   const fields = { ...expiryKey(key), due_shard: shardOf('expiry', key), due, expires_at: seconds(due) }
-  return [{ put: toItem(fields) }]
+  return { put: toItem(fields) }
 }
 
 /** Like `putExpiry`, with the days from the session's header. */
 export const renewExpiry = (key: SessionKey, header: Item, now: number): Action[] =>
   putExpiry(key, numberAt(header, 'ttl_days'), now)
+
+/**
+ * Whether the session awaits the rest of a copy (`NewSession.awaitsCopy`). The header has the generation of the copy's
+ * last step, so any later run or import ends this state, also one of an earlier version of the program.
+ */
+export const awaitsCopy = (header: Item): boolean =>
+  numberAt(header, 'copy_gen') !== undefined && numberAt(header, 'copy_gen') === numberAt(header, 'gen')
+
+/** Whether the session can expire. An expiry item of a session that cannot is outdated. */
+export const canExpire = (header: Item): boolean => numberAt(header, 'ttl_days') !== undefined || awaitsCopy(header)
+
+/**
+ * Returns the changes of a session's expiry by a step of an import, which raises `gen`. A step of a copy that continues
+ * postpones the expiry. The last step sets the expiry of the session's `ttlDays`, or removes it.
+ */
+export function expiryAfterStep(
+  key: SessionKey,
+  header: Item,
+  { now, isPartOfCopy = false }: { readonly now: number; readonly isPartOfCopy?: boolean | undefined },
+): { readonly change: Change; readonly actions: readonly Action[] } {
+  const renewed = renewExpiry(key, header, now)
+  if (!awaitsCopy(header)) return { change: {}, actions: renewed }
+  if (!isPartOfCopy) return { change: {}, actions: renewed.length > 0 ? renewed : [{ remove: expiryKey(key) }] }
+  const set = { copy_gen: (numberAt(header, 'gen') ?? 0) + 1 }
+  return { change: { set }, actions: [putExpiryAt(key, now + COPY_EXPIRY_MS)] }
+}

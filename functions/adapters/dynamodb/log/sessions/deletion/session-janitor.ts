@@ -3,6 +3,7 @@ import type { SessionKey } from '../../../../../domain/session.ts'
 import type { DueSession, SessionJanitor } from '../../../../../ports/session-janitor.ts'
 import { numberAt, type Item } from '../../../attributes.ts'
 import { absent, all, any, below, is, present } from '../../../expressions.ts'
+import { canExpire } from './expiry.ts'
 import { isLive, live, notCancelled } from '../header-item.ts'
 import { DUE_INDEX, headerKey, sessionOf, shardsOf } from '../../../keys.ts'
 import { createSessionRows, type DynamoDependencies, type SessionRows } from '../session-rows.ts'
@@ -77,7 +78,8 @@ async function oldestExpired(rows: SessionRows, shard: string, now: number, limi
   return found.slice(0, limit)
 }
 
-const isIdle = (header: Item | undefined): boolean => isLive(header) && numberAt(header, 'due') === undefined
+const isIdle = (header: Item | undefined): boolean =>
+  isLive(header) && numberAt(header, 'due') === undefined && canExpire(header)
 
 async function postpone({ table }: SessionRows, { key, due }: DueSession, until: number): Promise<boolean> {
   return (await table.update(headerKey(key), all(present('pk'), is('due', due)), { set: { due: until } })).done
