@@ -131,7 +131,8 @@ async function steerRun(state: RunState, thread: Thread): Promise<void> {
   for (const queuedRunId of await reader.steering(lease, STEERED_AT_ONCE)) {
     await withLogMutex(state, () =>
       state.emitInOrder(async (position) => {
-        const [id = ''] = allocate(state, 1)
+        // Later messages have greater ids than the input's run, even if the clock that made that id was ahead.
+        const [id = ''] = allocate(state, 1, queuedRunId)
         const message = await log.steer(lease, queuedRunId, id, position)
         if (message === undefined) return { result: undefined, events: undefined }
         remember(thread, [message])

@@ -3,7 +3,7 @@ import type { SessionContext } from '../../domain/context.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import type { RunEvent } from '../../domain/events.ts'
 import type { HistoryEntries, HistoryQuery } from '../../domain/history.ts'
-import { nextId, nextIds } from '../../domain/ids.ts'
+import { latestId, nextId, nextIds } from '../../domain/ids.ts'
 import { parentNames } from '../../domain/messages/message.ts'
 import type { AssistantMessage, AssistantPart, Message, ToolCall, ToolMessage } from '../../domain/messages/message.ts'
 import type { Run, RunNotice } from '../../domain/runs/run.ts'
@@ -130,9 +130,9 @@ export function withLogMutex<Result>(state: RunState, extend: () => Promise<Resu
   return extending
 }
 
-/** Allocates the next ids of the log. */
-export function allocate(state: RunState, count: number): string[] {
-  const ids = nextIds(state.head, state.ports.clock.now(), count)
+/** Allocates the next ids of the log. `after`: they are greater than this id, too. */
+export function allocate(state: RunState, count: number, after?: string): string[] {
+  const ids = nextIds(latestId([state.head, after]), state.ports.clock.now(), count)
   state.head = ids.at(-1) ?? state.head
   return ids
 }

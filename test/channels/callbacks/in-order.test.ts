@@ -3,10 +3,10 @@
  * Callbacks of a run are in the order of its events: each pause gets its callback before the callback of the run's end.
  * This also holds if the process died after a pause that was answered at once, and if an attempt fails.
  */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { channelSettings } from '../../../functions/runtime/settings/channel-settings.ts'
 import { openChannels } from '../../../functions/runtime/channels.ts'
-import { makeTool } from '../../agent/harness.ts'
+import { makeTool, type Turn } from '../../agent/harness.ts'
 import { expectJson, openHttpHarness, type HttpHarness } from '../../http/harness.ts'
 import { openReceiver, SECRET, type Receiver } from './receiver.ts'
 
@@ -79,31 +79,65 @@ test('run.completed waits for the retries of an earlier run.paused', async () =>
   expect(receiver.requests.map(({ type }) => type)).toEqual(['run.paused', 'run.paused', 'run.completed'])
 })
 
-test('the callback of a steered input reports no pause from before that input', async () => {
-  const channels = channelSettings({ webhooks: {}, callbacks: { crm: { url: receiver.url, secret: '${secret:CRM}' } } })
-  const secrets = async () => (name: string) => (name === 'CRM' ? SECRET : undefined)
-  const gate = Promise.withResolvers<void>()
-  let ahead = 0
-  harness = await openHttpHarness({
-    script: [{ calls: [{ name: 'ask', id: 'a' }] }, { calls: [{ name: 'wait', id: 'b' }] }, { text: 'done' }],
-    tools: [makeTool('wait', async () => gate.promise.then(() => ({ text: 'ok' })))],
-    change: (ports) => ({ ...ports, clock: { ...ports.clock, now: () => Date.now() + ahead } }),
-    channels: (ports) => openChannels({ ...ports, channels, allowedHosts: [receiver.host], secrets }),
-    callbacks: new Set(['crm']),
-  })
-  await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's' })
+describe('the callback of a steered input', () => {
   const tools = [{ name: 'ask', description: 'asks', parameters: { type: 'object' } }]
-  const asked = { content: 'hi', tools }
-  const run = await expectJson<{ id: string }>(harness, 200, 'POST', '/v1/sessions/s/messages', asked)
   const background = { prefer: 'respond-async' }
-  const results = { results: [{ tool_call_id: 'a', output: 'yes' }] }
-  await expectJson(harness, 202, 'POST', `/v1/sessions/s/runs/${run.id}/tool-results`, results, background)
-  await expect.poll(() => harness.requests.length).toBe(2)
-  const steered = { content: 'more', on_busy: 'steer', callback: 'crm' }
-  await expectJson(harness, 202, 'POST', '/v1/sessions/s/messages', steered, background)
-  gate.resolve()
-  await expect.poll(() => harness.requests.length).toBe(3)
-  ahead = 61_000
-  await expect.poll(() => receiver.requests.map(({ type }) => type).at(-1)).toBe('run.completed')
-  expect(receiver.requests).toHaveLength(1)
+  let ahead = 0
+
+  /** Opens a program whose tool `wait` ends with the returned function. */
+  async function open(script: readonly Turn[]): Promise<() => void> {
+    const channels = channelSettings({
+      webhooks: {},
+      callbacks: { crm: { url: receiver.url, secret: '${secret:CRM}' } },
+    })
+    const secrets = async () => (name: string) => (name === 'CRM' ? SECRET : undefined)
+    const gate = Promise.withResolvers<void>()
+    ahead = 0
+    harness = await openHttpHarness({
+      ...{ script, callbacks: new Set(['crm']) },
+      tools: [makeTool('wait', async () => gate.promise.then(() => ({ text: 'ok' })))],
+      change: (ports) => ({ ...ports, clock: { ...ports.clock, now: () => Date.now() + ahead } }),
+      channels: (ports) => openChannels({ ...ports, channels, allowedHosts: [receiver.host], secrets }),
+    })
+    await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's' })
+    return gate.resolve
+  }
+
+  async function steer(): Promise<void> {
+    const steered = { content: 'more', on_busy: 'steer', callback: 'crm' }
+    await expectJson(harness, 202, 'POST', '/v1/sessions/s/messages', steered, background)
+  }
+
+  test('reports no pause from before that input', async () => {
+    const endWait = await open([
+      { calls: [{ name: 'ask', id: 'a' }] },
+      { calls: [{ name: 'wait', id: 'b' }] },
+      { text: 'done' },
+    ])
+    const asked = { content: 'hi', tools }
+    const run = await expectJson<{ id: string }>(harness, 200, 'POST', '/v1/sessions/s/messages', asked)
+    const results = { results: [{ tool_call_id: 'a', output: 'yes' }] }
+    await expectJson(harness, 202, 'POST', `/v1/sessions/s/runs/${run.id}/tool-results`, results, background)
+    await expect.poll(() => harness.requests.length).toBe(2)
+    await steer()
+    endWait()
+    await expect.poll(() => harness.requests.length).toBe(3)
+    ahead = 61_000
+    await expect.poll(() => receiver.requests.map(({ type }) => type).at(-1)).toBe('run.completed')
+    expect(receiver.requests).toHaveLength(1)
+  })
+
+  test('reports a pause after that input, also if the clock of the executing process is behind', async () => {
+    const endWait = await open([{ calls: [{ name: 'wait', id: 'a' }] }, { calls: [{ name: 'ask', id: 'b' }] }])
+    // The store that accepts inputs keeps its own clock.
+    ahead = -20_000
+    await expectJson(harness, 202, 'POST', '/v1/sessions/s/messages', { content: 'hi', tools }, background)
+    await expect.poll(() => harness.requests.length).toBe(1)
+    await steer()
+    endWait()
+    const runs = () => expectJson<{ data: { status: string }[] }>(harness, 200, 'GET', '/v1/sessions/s/runs')
+    await expect.poll(async () => (await runs()).data.map(({ status }) => status)).toContain('paused')
+    ahead = 81_000
+    await expect.poll(() => receiver.requests.map(({ type }) => type)).toEqual(['run.paused'])
+  })
 })
