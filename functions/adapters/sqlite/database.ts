@@ -1,6 +1,6 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { TooltrailError } from '../../domain/errors.ts'
-import { migrate } from './migrations.ts'
+import { migrate, MIGRATIONS } from './migrations.ts'
 import { beforeOthers } from './write-gate.ts'
 
 export type Database = DatabaseSync
@@ -34,7 +34,8 @@ export function openDatabase(path: string): Database {
       // more time.
       database.exec('PRAGMA secure_delete = ON')
       migrate(database)
-      versions.set(database, versionOf(database))
+      // Not read again from the file: a newer program may have upgraded it since.
+      versions.set(database, MIGRATIONS.length)
       return database
     } catch (error) {
       database.close()

@@ -27,7 +27,7 @@ export type FromThread =
  */
 const CACHE_KB = 16_384
 /**
- * Size of the write-ahead log, in pages of 8 KB, at which this thread checkpoints: four times SQLite's default. The
+ * Size of the write-ahead log, in pages of the database, at which this thread checkpoints: four times SQLite's default. The
  * index changes the same pages repeatedly, so a larger log moves fewer pages. The serving thread never waits for this
  * (`history-thread.ts`).
  */
