@@ -3,6 +3,7 @@ import { inFile } from './mutant.ts'
 /** Mutants of the session store on DynamoDB: conditions, tokens, strong reads. */
 export const DYNAMODB_MUTANTS = [
   ...inFile('functions/adapters/dynamodb/log/runs/run-item.ts', [
+    ['concurrent requests overwrite each other', "all(present('pk'), absent('request_rev'))", "present('pk')"],
     [
       'a run that leaves the queue goes on steering',
       "onBusy === 'steer' ? [{ remove:",
@@ -162,8 +163,8 @@ export const DYNAMODB_MUTANTS = [
     ['the last resolution wakes nobody', 'change: waiting === 0 ? together(change, woken(now)) : change,', 'change,'],
     [
       'resolutions ask for no cancel',
-      "all(live, is('active_run', runId), notCancelled, isLast)",
-      "all(live, is('active_run', runId), isLast)",
+      "all(live, is('active_run', runIdOf(run)), notCancelled, isLast)",
+      "all(live, is('active_run', runIdOf(run)), isLast)",
     ],
     ['resolutions do not ask which is the last', 'notCancelled, isLast)', 'notCancelled)'],
     ['a closed call is resolved again', "      when: is('status', 'waiting'),\n", "      when: present('pk'),\n"],

@@ -35,6 +35,11 @@ export const ROUND_MUTANTS = [
     ['more calls than may be', '.slice(0, MAX_ROUND_CALLS)', '.slice(0)'],
     ['results carry no generation', '    generation: held.lease.generation,\n', '    generation: 0,\n'],
     ['sequences are all 0', '    sequence,\n', '    sequence: 0,\n'],
+    [
+      'a newer client tool keeps an approved call from executing',
+      "if (row.origin === 'client' || (tool === undefined && isClientTool(",
+      'if (row.origin || (isClientTool(',
+    ],
     ['a call is executed that nobody could be asked about', "&& row.needs !== 'approval'", '&& row.needs === null'],
   ]),
   ...inFile(`${LOOP}/tools/call-checks.ts`, [

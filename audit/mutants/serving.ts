@@ -108,6 +108,7 @@ export const SERVING_MUTANTS = [
       'if (resolved.length === 0) return',
       'if (resolved.length >= 0) return',
     ],
+    ['a holder keeps the tools of its copy', '  if (read) await readRequest(state)\n', ''],
   ]),
   ...inFile('functions/agent/events/until-settled.ts', [
     ['who waits for an end wakes for nothing', "poll.since(state) !== 'change'", "poll.since(state) !== 'time'"],

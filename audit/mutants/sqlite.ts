@@ -197,6 +197,7 @@ export const SQLITE_MUTANTS = [
       'const waiting = row.waiting - 0 * resolved.length\n',
     ],
     ['complete is never told', 'complete: !isActive || waiting === 0', 'complete: !isActive'],
+    ['a repeated request replaces the tools', 'if (resolved.length > 0) saveRequest(', 'saveRequest('],
   ]),
   ...inFile('functions/domain/runs/call-resolution.ts', [
     [

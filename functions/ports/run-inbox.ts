@@ -1,5 +1,6 @@
 import type { Budget } from '../domain/usage/budget.ts'
 import type { Resolution } from '../domain/runs/call-resolution.ts'
+import type { NewestRequest } from '../domain/runs/run-changes.ts'
 import type { NewDelivery } from '../domain/delivery.ts'
 import type { ClientTool, OnBusy, RunInput } from '../domain/runs/run.ts'
 import type { SessionKey } from '../domain/session.ts'
@@ -99,8 +100,16 @@ export interface RunInbox {
    *
    * Rejects with `run_not_found`, `call_not_found`, or `resolution_conflict` for a call that is closed or was resolved
    * differently, and for a resolution of the wrong kind.
+   *
+   * The write that closes the last of these calls also replaces the tools and instructions of the run by those of
+   * `request`. If all resolutions are already stored, nothing is replaced: a retry must not undo a newer request.
    */
-  resolve(key: SessionKey, runId: string, resolutions: readonly Resolution[]): Promise<Resolved>
+  resolve(
+    key: SessionKey,
+    runId: string,
+    resolutions: readonly Resolution[],
+    request?: NewestRequest,
+  ): Promise<Resolved>
   /** Cancels a run. Rejects with `run_not_found`. For a merged run, cancels the run that it was merged into. */
   cancel(key: SessionKey, runId: string): Promise<Cancelled>
 }

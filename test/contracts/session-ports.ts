@@ -15,6 +15,7 @@ import { runCountsContract } from './run-counts.ts'
 import { runInboxCancelContract } from './run-inbox-cancel.ts'
 import { runInboxCapsContract } from './run-inbox-caps.ts'
 import { runInboxRepeatsContract } from './run-inbox-repeats.ts'
+import { runInboxNewestRequestContract } from './run-inbox-newest-request.ts'
 import { runInboxContract } from './run-inbox.ts'
 import { runLeaseContract } from './run-lease.ts'
 import { runLogCallsContract } from './run-log-calls.ts'
@@ -43,6 +44,7 @@ export function sessionPortsContract(engine: Engine): void {
   runInboxRepeatsContract(engine)
   runInboxCapsContract(engine)
   runInboxResolutionsContract(engine)
+  runInboxNewestRequestContract(engine)
   runInboxCancelContract(engine)
   runCountsContract(engine)
   runLeaseContract(engine)

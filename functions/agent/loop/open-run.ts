@@ -83,6 +83,7 @@ function createState(ports: LoopDependencies, held: HeldRun, agent: Agent): RunS
     ports,
     store,
     held,
+    request: run,
     leader: createLeader(run.id, agent),
     session: held.session ?? unreadSession(held),
     keeper,

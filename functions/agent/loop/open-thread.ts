@@ -47,8 +47,11 @@ export async function withDelegation(
 }
 
 /** Warnings about client tools of the run that have the name of an agent's tool. */
-function clashesOf({ held }: RunState, { tools }: Thread): { readonly code: WarningCode; readonly detail: string }[] {
-  return held.run.clientTools.flatMap(({ name }): { readonly code: WarningCode; readonly detail: string }[] => {
+function clashesOf(
+  { request }: RunState,
+  { tools }: Thread,
+): { readonly code: WarningCode; readonly detail: string }[] {
+  return request.clientTools.flatMap(({ name }): { readonly code: WarningCode; readonly detail: string }[] => {
     const tool = tools.get(name)
     if (tool === undefined) return []
     return tool.isOfServer === true

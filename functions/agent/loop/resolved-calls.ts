@@ -7,17 +7,28 @@ import type { Thread } from './thread.ts'
 
 /**
  * Emits the ends of calls that clients resolved during the run, once the holder has read their rows. Records the
- * position of these events. Calls that a pause waited for already have a position.
+ * position of these events. Calls that a pause waited for already have a position: their holder has read the run later.
+ * For the others, reads the tools and instructions of the requests that brought the results.
  */
 export async function emitResolvedCalls(state: RunState): Promise<void> {
   const placed = new Set(state.context.notices.flatMap((notice) => ('calls' in notice ? notice.calls : [])))
-  const resolved = [...threadsOf(state.leader)]
+  const isNew = (call: ToolMessage): boolean => isResolved(call) && !placed.has(call.id)
+  const threads = [...threadsOf(state.leader)]
+  const read = threads.flatMap(ownMessages).some((message) => message.role === 'tool' && isNew(message))
+  if (read) await readRequest(state)
+  const resolved = threads
     .flatMap(positionedCalls)
-    .filter((call) => isResolved(call) && !placed.has(call.id))
+    .filter(isNew)
     .toSorted((left, right) => (left.id < right.id ? -1 : 1))
   if (resolved.length === 0) return
   const notice = { type: 'calls.resolved', calls: resolved.map(({ id }) => id), after: state.head ?? '' } as const
   await recordDecision(state, { notices: [notice] }, { resolved })
+}
+
+/** Reads the tools and instructions of the run's newest request. The write of its results has stored them. */
+async function readRequest(state: RunState): Promise<void> {
+  const { store, held } = state
+  state.request = (await store.reader.run(held.lease, held.run.id)) ?? state.request
 }
 
 /** The thread's calls from rounds that have a position. Older versions recorded none. */

@@ -59,6 +59,9 @@ export interface HeldRun {
   readonly found?: { readonly header: SessionHeader; readonly open: readonly ToolMessage[] }
 }
 
+/** The client tools of a run, and its instructions. A request that brings tool results may replace both. */
+export type RunRequest = Pick<Run, 'clientTools' | 'instructions'>
+
 /** The context decisions for the session's requests, and the notices of this run. */
 export interface ContextState {
   decided: SessionContext
@@ -89,6 +92,8 @@ export interface RunState {
   readonly leader: Thread
   /** Set once, when the run is opened. */
   session: Session
+  /** The tools and instructions of the run's newest request, as this holder has read it. */
+  request: RunRequest
   readonly keeper: LeaseKeeper
   readonly writer: ResultWriter
   /**

@@ -8,6 +8,7 @@ import type { JsonObject } from '../../domain/json.ts'
 import type { ClientTool, OnBusy } from '../../domain/runs/run.ts'
 import type { Session, SessionKey } from '../../domain/session.ts'
 import type { Source } from '../../domain/messages/source.ts'
+import type { NewestRequest } from '../../domain/runs/run-changes.ts'
 import type { RunLimits } from '../../ports/run-inbox.ts'
 import type { RunEvent } from '../../domain/events.ts'
 import type { EndedRun } from '../loop/run-state.ts'
@@ -96,11 +97,16 @@ export interface AgentService {
     options: Pick<Submission, 'keyId' | 'mostActive' | 'budget' | 'idempotency' | 'delivery'>,
     placement: Placement,
   ): Promise<Accepted>
+  /**
+   * Closes waiting calls. If this stores a result or a decision, the tools and instructions of `request` replace those
+   * of the run.
+   */
   resolve(
     session: Session,
     runId: string,
     resolutions: readonly (CallResolution | RowResolution)[],
     placement: Placement,
+    request?: NewestRequest,
   ): Promise<void>
   cancel(key: SessionKey, runId: string): Promise<void>
   /**

@@ -142,13 +142,13 @@ function acceptors(dependencies: AgentServiceDependencies): Pick<AgentService, '
       const run: NewRun = { ...options, agent: session.agent, trigger: 'continue', onBusy: 'reject', clientTools: [] }
       return acceptRun(dependencies, session, run, placement)
     },
-    async resolve(session, runId, resolutions, placement) {
+    async resolve(session, runId, resolutions, placement, request) {
       const agent = agentOf(dependencies, session)
       const key = keyOf(session)
       const { prepareResolutions } = await import('./resolutions.ts')
       const policiesOf = (name: string): Policies => (dependencies.agents.get(name) ?? agent).policies
       const prepared = await prepareResolutions(dependencies, key, runId, resolutions, policiesOf)
-      if ((await inbox.resolve(key, runId, prepared)).complete) await wake(dependencies, key, placement)
+      if ((await inbox.resolve(key, runId, prepared, request)).complete) await wake(dependencies, key, placement)
     },
   }
 }

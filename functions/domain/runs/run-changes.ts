@@ -6,7 +6,7 @@ import { isLeaders, STATUS_TEXT } from '../messages/message.ts'
 import type { AssistantMessage, ToolMessage, ToolStatus, UserMessage } from '../messages/message.ts'
 import { isDelegation } from './team.ts'
 import type { EventPosition } from './event-position.ts'
-import type { Run, RunCounts, RunError, RunOutcome, StopReason } from './run.ts'
+import type { ClientTool, Run, RunCounts, RunError, RunOutcome, StopReason } from './run.ts'
 import { addUsage, joinUsages, NO_USAGE } from '../usage/usage.ts'
 
 type Asked = Pick<Run, 'agent' | 'trigger' | 'onBusy' | 'input' | 'clientTools' | 'instructions' | 'keyId'> & {
@@ -34,6 +34,26 @@ export function acceptedRun(
     usage: NO_USAGE,
     usageByAgent: {},
   }
+}
+
+/**
+ * The tools and instructions of a request that continues a run by bringing tool results. Absent fields keep those of the
+ * run. `instructions: null` removes those of the run, so that those of the session hold.
+ */
+export interface NewestRequest {
+  readonly clientTools?: readonly ClientTool[] | undefined
+  readonly instructions?: string | null | undefined
+}
+
+/** Replaces the run's tools and instructions by those of its newest request. Returns `run` itself if they are equal. */
+export function withNewestRequest(
+  run: Run,
+  { clientTools = run.clientTools, instructions: newest }: NewestRequest,
+): Run {
+  const { instructions: before, ...rest } = run
+  const instructions = newest === undefined ? before : (newest ?? undefined)
+  const isEqual = instructions === before && JSON.stringify(clientTools) === JSON.stringify(run.clientTools)
+  return isEqual ? run : { ...rest, clientTools, ...definedFields({ instructions }) }
 }
 
 /** Starts a run when it is accepted; its input becomes a message of the log. */

@@ -31,7 +31,7 @@ export function readAgUiInput(body: RunAgentInput): {
         message: 'must end with a user message or tool results, unless there is a `resume`',
       },
     ])
-  const tools = body.tools.map(({ name, description, parameters, strict, metadata }): ClientTool => ({
+  const tools = body.tools?.map(({ name, description, parameters, strict, metadata }): ClientTool => ({
     name,
     description: description ?? '',
     parameters: parameters ?? { type: 'object', properties: {} },

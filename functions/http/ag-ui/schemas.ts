@@ -67,7 +67,7 @@ export const runAgentInput = z
             'May contain `strict`, because packages of AG-UI send no additional fields outside of `metadata`.',
         }),
       }),
-    ).default([]),
+    ).optional(),
     resume: z
       .array(
         z.object({

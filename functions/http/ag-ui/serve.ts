@@ -7,7 +7,7 @@ import { keyRevoked } from '../middleware/authentication.ts'
 import { describeError } from '../middleware/error-response.ts'
 import { aliasedAgent } from '../agent-alias.ts'
 import { RequestError } from '../middleware/request-error.ts'
-import { refuseMissingTool, refuseServerTools, refuseTakenNames } from '../v1/messages/incoming-content.ts'
+import { refuseWrongTools } from '../v1/messages/incoming-content.ts'
 import { whileCounted } from '../v1/runs/response.ts'
 import { followSteps } from '../run-steps/follow-steps.ts'
 import type { FollowedRun } from '../run-steps/follow-steps.ts'
@@ -33,9 +33,7 @@ export const serveAgUi = (
     const agent = aliasedAgent(dependencies, name)
     if (!dependencies.agents.has(agent)) throw new RequestError(404, 'agent_not_found', `there is no agent ${name}`)
     const { input, decisions } = readAgUiInput(body)
-    refuseTakenNames(input.tools)
-    await refuseServerTools(dependencies, agent, input.tools, { onlyListed: true })
-    refuseMissingTool(dependencies.agents, agent, input.tools)
+    await refuseWrongTools(dependencies, agent, input)
     const bodyHash = sha256(await c.req.text())
     const turn = {
       caller: c.get('caller'),

@@ -62,7 +62,7 @@ function createParts(log: readonly Message[], runs: ReadonlyMap<string, Run>) {
   }
   function callPart({ toolCallId, name, text, row, runId }: ShownCall): UiChunk {
     const run = runs.get(runId)
-    const isClients = run?.clientTools.some((tool) => tool.name === name) ?? false
+    const isClients = row?.needs === 'result' || run?.clientTools.some((tool) => tool.name === name) === true
     const executed = isClients || isUndecided(row) ? {} : { providerExecuted: true }
     const isHeldUp = row?.status === 'running' && run?.status === 'paused'
     const state = isHeldUp ? { state: 'output-available', output: MEMBER_WAITS } : stateOf(row)

@@ -8,6 +8,7 @@ import type { JsonObject } from '../../domain/json.ts'
 import { isLeaders } from '../../domain/messages/message.ts'
 import type { Message } from '../../domain/messages/message.ts'
 import { isEnded } from '../../domain/runs/run.ts'
+import type { Run } from '../../domain/runs/run.ts'
 import { keyOf } from '../../domain/session.ts'
 import type { Session, SessionKey } from '../../domain/session.ts'
 import { MAX_PAGE_BYTES } from '../../log/page-bytes.ts'
@@ -30,7 +31,7 @@ import { createUiChunks } from './chunks.ts'
 import { uiMessagesOf } from './messages.ts'
 import { chatRequest, uiMessage, UiMessageListSchema } from './schemas.ts'
 import type { ChatRequest } from './schemas.ts'
-import { acceptCallOutputs, acceptUserMessage } from './turn.ts'
+import { acceptCallOutputs, acceptUserMessage, callsOf } from './turn.ts'
 import { jsonText } from '../../log/json/well-formed.ts'
 
 /** Limit of the messages that `GET /v1/chat/{chat}` shows; the newest are shown. */
@@ -179,6 +180,15 @@ async function acceptChat(
     : acceptCallOutputs(dependencies, caller, body, last.data)
 }
 
+/** The names of the tools that the client executes in this run, also of those that only its earlier requests named. */
+async function clientToolNames(reader: LogReader, key: SessionKey, run: Run): Promise<ReadonlySet<string>> {
+  const names = new Set(run.clientTools.map(({ name }) => name))
+  // Only a request with results can have replaced the tools.
+  if (run.notices?.some((notice) => 'calls' in notice) !== true) return names
+  for (const { needs, toolName } of await callsOf(reader, key, run)) if (needs === 'result') names.add(toolName)
+  return names
+}
+
 const data = (value: unknown): string => `data: ${jsonText(value)}\n\n`
 
 const BROKEN = 'the stream ended early, but the run continues: resume'
@@ -190,7 +200,8 @@ async function uiStream(
   { canReset, ...followed }: FollowedRun & { readonly canReset: boolean },
 ): Promise<Response> {
   const run = await dependencies.reader.run(followed.key, followed.runId)
-  const isClients = (name: string): boolean => run?.clientTools.some((tool) => tool.name === name) ?? false
+  const names = run === undefined ? new Set() : await clientToolNames(dependencies.reader, followed.key, run)
+  const isClients = (name: string): boolean => names.has(name)
   const response = streamEvents(dependencies, c, call, async function* frames(signal) {
     yield data({ type: 'start', messageId: followed.runId, messageMetadata: { run_id: followed.runId } })
     const chunks = createUiChunks({ isClients, canReset })

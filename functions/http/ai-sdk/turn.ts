@@ -15,7 +15,7 @@ import type { LogReader } from '../../ports/log-reader.ts'
 import type { RouteDependencies } from '../dependencies.ts'
 import { RequestError } from '../middleware/request-error.ts'
 import { invalidRequest } from '../middleware/validation.ts'
-import { refuseMissingTool, refuseServerTools, refuseTakenNames } from '../v1/messages/incoming-content.ts'
+import { refuseWrongTools } from '../v1/messages/incoming-content.ts'
 import { isImageAddress, withImages } from '../v1/messages/incoming-images.ts'
 import type { RequestPart } from '../v1/messages/incoming-images.ts'
 import { findRun } from '../v1/runs/resource.ts'
@@ -37,7 +37,7 @@ export async function acceptUserMessage(
   body: ChatRequest,
   message: UserUiMessage,
 ): Promise<FollowedRun> {
-  const { service, agents, settings } = dependencies
+  const { service, settings } = dependencies
   const { id, tools = [] } = body
   // A session keeps its agent unless the client names another one.
   const known = await existing(dependencies, caller, id)
@@ -45,9 +45,7 @@ export async function acceptUserMessage(
   const agent = named ?? known?.agent ?? 'default'
   const at = `body.messages[${body.messages.length - 1}].parts`
   const parts = message.parts.map((part, index) => partOf(part, `${at}[${index}]`))
-  refuseTakenNames(tools)
-  await refuseServerTools(dependencies, agent, tools, { onlyListed: true })
-  refuseMissingTool(agents, agent, tools)
+  await refuseWrongTools(dependencies, agent, { tools, said: parts })
   const limits = countedFor(caller, settings.caps)
   if (known === undefined) await service.assertCapacity(caller.tenant, limits)
   const submission = {
@@ -71,7 +69,7 @@ export async function acceptUserMessage(
 export async function acceptCallOutputs(
   dependencies: RouteDependencies,
   caller: Caller,
-  { id }: ChatRequest,
+  { id, tools }: ChatRequest,
   message: AssistantUiMessage,
 ): Promise<FollowedRun> {
   const { service, reader } = dependencies
@@ -92,7 +90,9 @@ export async function acceptCallOutputs(
       `run ${run.id} does not wait for these calls: read the chat again`,
     )
   const resolutions = isEnded(run.status) ? [] : asked.flatMap((row) => resolutionOf(row, partOfCall(row)))
-  if (resolutions.length > 0) await service.resolve(session, run.id, resolutions, { here: true })
+  await refuseWrongTools(dependencies, run.agent, { tools, said: [] })
+  if (resolutions.length > 0)
+    await service.resolve(session, run.id, resolutions, { here: true }, { clientTools: tools })
   const seen = await seenBefore(reader, key, run, new Set(asked.map((row) => row.id)))
   // The client has seen a delegation only in the state of waiting, and not its real end.
   const open = (seen?.open ?? asked).filter((row) => row.needs === undefined || !hasEnd(partOfCall(row)))
@@ -110,7 +110,7 @@ const isAnswer = (part: Part): boolean =>
   part['providerExecuted'] !== true && (hasEnd(part) || part.state === 'approval-responded')
 
 /** All calls of a run, in order. */
-async function callsOf(reader: LogReader, key: SessionKey, { id: run }: Run): Promise<ToolMessage[]> {
+export async function callsOf(reader: LogReader, key: SessionKey, { id: run }: Run): Promise<ToolMessage[]> {
   const rows: ToolMessage[] = []
   for (let after: string | undefined; ;) {
     const query = { order: 'ascending', limit: PAGE, run, roles: ['tool'], ...definedFields({ after }) } as const

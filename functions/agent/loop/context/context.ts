@@ -245,11 +245,11 @@ export async function mediaAtEnd(
   state: RunState,
   completion: AssistantMessage | undefined,
 ): Promise<SessionContext | undefined> {
-  const { leader, context, held } = state
+  const { leader, context, request } = state
   const messages = completion === undefined ? leader.messages : [...leader.messages, completion]
   const media = movedMediaOf(leader.agent, messages, context.decided)
   if (media === undefined) return undefined
-  const tools = declaredTools(leader.tools, held.run.clientTools)
+  const tools = declaredTools(leader.tools, request.clientTools)
   const last = await requested(state, { thread: leader, tools, toolChoice: 'auto' })
   const at = { ...last, head: completion?.id ?? last.head }
   const ended = { ...at, thread: { ...last.thread, messages }, context: { ...last.context, messages } }
@@ -269,12 +269,12 @@ export interface Asked {
  */
 export async function requested(state: RunState, { thread, tools, toolChoice }: Asked): Promise<Requested> {
   const numbers = await giveNumbers(state, thread)
-  const { store, held, session, context, head = '' } = state
+  const { store, held, request, session, context, head = '' } = state
   const messages = conversationOf(thread)
   const loaded = { messages, decided: decidedOf(state, thread), isWhole: !isLeaders(thread) || context.isWhole }
   const older = (): Promise<Older> => countOlder(store.reader, held.lease, loaded)
   const { runId, agent } = thread
-  const own = { session: isLeaders(thread) ? instructed(held.run, session) : {}, thread: { runId, agent, messages } }
+  const own = { session: isLeaders(thread) ? instructed(request, session) : {}, thread: { runId, agent, messages } }
   return { ...own, tools, toolChoice, context: loaded, numbers, head, isAnnounced: false, older }
 }
 

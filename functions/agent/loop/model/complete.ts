@@ -78,10 +78,10 @@ async function askWithPolicy(
   thread: Thread,
   { isLast, signal, notices }: Asking,
 ): Promise<Completion> {
-  const { held, session } = state
+  const { request: newest, session } = state
   const { clock } = state.ports
   const { requireTool } = thread.agent.policies
-  const tools = declaredTools(thread.tools, held.run.clientTools)
+  const tools = declaredTools(thread.tools, newest.clientTools)
   const at = roundOf(thread)
   const { model } = thread
   if (model === undefined) throw new Error(`the model of ${thread.agent.name} was not opened`)

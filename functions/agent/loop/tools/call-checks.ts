@@ -57,8 +57,8 @@ export async function checkCalls(
 
 type Check = (tool: Pick<Tool, 'name' | 'parameters'>, text: string) => Promise<Checked>
 
-async function checkCall({ held }: RunState, { tools }: Thread, call: ToolCall, check: Check): Promise<CheckedCall> {
-  const clientTool = usableClientTools(tools, held.run.clientTools).find((tool) => tool.name === call.name)
+async function checkCall({ request }: RunState, { tools }: Thread, call: ToolCall, check: Check): Promise<CheckedCall> {
+  const clientTool = usableClientTools(tools, request.clientTools).find((tool) => tool.name === call.name)
   if (clientTool !== undefined)
     return clientTool.strict === true ? waiting('result', await check(clientTool, call.arguments)) : { needs: 'result' }
   const tool = tools.get(call.name)

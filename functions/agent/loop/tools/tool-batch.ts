@@ -27,7 +27,7 @@ import type { Thread } from '../thread.ts'
 import { throttledProgress } from './call-progress.ts'
 import { createToolContext, executeCall, GRACE_MS } from './tool-call.ts'
 import type { CallOutcome } from './tool-call.ts'
-import { isReplaced, usableClientTools } from '../model/model-request.ts'
+import { isReplaced } from '../model/model-request.ts'
 
 /** Calls of one batch that execute concurrently. */
 const PARALLEL = 8
@@ -74,7 +74,7 @@ async function storeWithMutex(
 
 /** Builds the running row of a message's call. */
 function rowOf(
-  { held }: RunState,
+  { held, request }: RunState,
   { tools }: Thread,
   { asked, sequence, id }: { readonly asked: AssistantMessage; readonly sequence: number; readonly id: string },
 ): ToolMessage {
@@ -93,7 +93,7 @@ function rowOf(
     call: callText(call),
     sequence,
     status: 'running',
-    ...(isReplaced(tools, held.run.clientTools, call.name) ? { origin: 'client' } : {}),
+    ...(isReplaced(tools, request.clientTools, call.name) ? { origin: 'client' } : {}),
     parts: [],
     generation: held.lease.generation,
   }
@@ -250,9 +250,10 @@ async function execute(state: RunState, thread: Thread, row: ToolMessage): Promi
   const fault = thread.faults.get(row.id)
   thread.faults.delete(row.id)
   if (fault !== undefined) return { status: 'error', text: `error: ${fault}` }
-  if (usableClientTools(thread.tools, state.held.run.clientTools).some(({ name }) => name === call.name))
-    return { status: 'error', text: 'error: not executed here' }
   const tool = thread.tools.get(call.name)
+  // Not decided by the run's tools alone, because a newer request may have replaced them since the round.
+  if (row.origin === 'client' || (tool === undefined && isClientTool(state, call)))
+    return { status: 'error', text: 'error: not executed here' }
   if (tool?.needsApproval === true && row.needs !== 'approval')
     return { status: 'error', text: `error: ${call.name} needs an approval that was not requested: call it again` }
   const reading = { ...ports, reader: store.reader, outputs: store.outputs, sessions: store.sessions }
@@ -272,6 +273,9 @@ async function execute(state: RunState, thread: Thread, row: ToolMessage): Promi
     done()
   }
 }
+
+const isClientTool = ({ request }: RunState, call: ToolCall): boolean =>
+  request.clientTools.some(({ name }) => name === call.name)
 
 /**
  * Output limits of a tool. The output of a reading tool must not be offloaded again and replaced by a preview; these

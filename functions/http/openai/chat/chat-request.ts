@@ -43,7 +43,8 @@ export interface ChatInput<Part = RequestPart> {
   readonly fresh: readonly PlacedMessage[]
   /** The user's new content, by message; may be empty. */
   readonly said: readonly Said<Part>[]
-  readonly tools: readonly ClientTool[]
+  /** Undefined if the request names none: a request that continues a run keeps those of the run. */
+  readonly tools: readonly ClientTool[] | undefined
   readonly metadata: JsonObject | undefined
 }
 
@@ -57,7 +58,7 @@ export function readChatRequest(body: ChatCompletionRequest): ChatInput {
     throw refused('messages', 'must end with a user message or tool results')
   return {
     ...talk,
-    tools: body.tool_choice === 'none' ? [] : (body.tools ?? []).map(toolOf),
+    tools: body.tool_choice === 'none' ? [] : body.tools?.map(toolOf),
     metadata: Object.keys(metadata).length === 0 ? undefined : metadata,
   }
 }

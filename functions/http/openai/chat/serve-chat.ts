@@ -8,7 +8,7 @@ import { keyRevoked } from '../../middleware/authentication.ts'
 import { openAiErrorOf } from '../../middleware/openai-error.ts'
 import { RequestError } from '../../middleware/request-error.ts'
 import { describeError } from '../../middleware/error-response.ts'
-import { refuseMissingTool, refuseServerTools, refuseTakenNames } from '../../v1/messages/incoming-content.ts'
+import { refuseWrongTools } from '../../v1/messages/incoming-content.ts'
 import { whileCounted } from '../../v1/runs/response.ts'
 import { BAD_SESSION_ID } from '../../v1/fields.ts'
 import { streamFrames } from '../../streaming/first-frame.ts'
@@ -82,14 +82,11 @@ async function readTurn(
   c: Context<AppEnv>,
   body: ChatCompletionRequest,
 ): Promise<ChatTurn> {
-  const { agents } = dependencies
   const session = c.req.header('x-session-id') ?? body.metadata?.['session_id']
   if (session !== undefined && !SESSION_PATTERN.test(session)) throw refused('metadata.session_id', BAD_SESSION_ID)
   const agent = modelOf(dependencies, body.model)
   const input = readChatRequest(body)
-  refuseTakenNames(input.tools, 'function.name')
-  await refuseServerTools(dependencies, agent.name, input.tools, { field: 'function.name', onlyListed: true })
-  refuseMissingTool(agents, agent.name, input.tools)
+  await refuseWrongTools(dependencies, agent.name, input, 'function.name')
   const identity = {
     caller: c.get('caller'),
     agent: agent.name,
@@ -100,6 +97,7 @@ async function readTurn(
   return {
     ...identity,
     session,
+    toolField: 'function.name',
     isNamed: session !== undefined,
     bodyHash: sha256(await c.req.text()),
     turnHash: turnHash(identity),

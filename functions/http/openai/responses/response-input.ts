@@ -46,7 +46,7 @@ export function readResponseRequest(body: ResponseRequest): ChatInput {
     results,
     fresh,
     said,
-    tools: body.tool_choice === 'none' ? [] : (body.tools ?? []).map(toolOf),
+    tools: body.tool_choice === 'none' ? [] : body.tools?.map(toolOf),
     metadata: body.metadata === null || Object.keys(body.metadata ?? {}).length === 0 ? undefined : body.metadata,
   }
 }

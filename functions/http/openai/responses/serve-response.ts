@@ -5,7 +5,7 @@ import { SESSION_PATTERN } from '../../../domain/ids.ts'
 import { definedFields } from '../../../domain/defined-fields.ts'
 import type { AppEnv, RouteDependencies } from '../../dependencies.ts'
 import { bytesResponse, jsonResponse } from '../../streaming/json-response.ts'
-import { refuseMissingTool, refuseServerTools, refuseTakenNames } from '../../v1/messages/incoming-content.ts'
+import { refuseWrongTools } from '../../v1/messages/incoming-content.ts'
 import { aliasedAgent } from '../../agent-alias.ts'
 import { whileCounted } from '../../v1/runs/response.ts'
 import { BAD_SESSION_ID } from '../../v1/fields.ts'
@@ -124,9 +124,7 @@ async function readWanted(
   const isTextModel = body.model.endsWith(TEXT_ONLY) && !agents.has(aliasedAgent(dependencies, body.model))
   const agent = modelOf(dependencies, isTextModel ? body.model.slice(0, -TEXT_ONLY.length) : body.model)
   const input = readResponseRequest(body)
-  refuseTakenNames(input.tools)
-  await refuseServerTools(dependencies, agent.name, input.tools, { onlyListed: true })
-  refuseMissingTool(agents, agent.name, input.tools)
+  await refuseWrongTools(dependencies, agent.name, input)
   const user = body.user ?? body.safety_identifier ?? undefined
   const instructions = [body.instructions ?? '', input.instructions ?? ''].filter((text) => text !== '').join('\n\n')
   const identity = {
@@ -135,7 +133,7 @@ async function readWanted(
     user,
     input,
     ...definedFields({ place: named ?? conversation ?? previous ?? undefined }),
-    ...(typeof body.instructions === 'string' ? { instructions } : {}),
+    instructions: typeof body.instructions === 'string' ? instructions : null,
   }
   return {
     turn: {

@@ -5,6 +5,7 @@ import { ImportRefused } from '../../../domain/messages/closed-message.ts'
 import type { ClosedMessage } from '../../../domain/messages/closed-message.ts'
 import { definedFields } from '../../../domain/defined-fields.ts'
 import { nextId } from '../../../domain/ids.ts'
+import type { NewestRequest } from '../../../domain/runs/run-changes.ts'
 import type { ToolMessage } from '../../../domain/messages/message.ts'
 import { keyOf } from '../../../domain/session.ts'
 import type { Session, SessionKey } from '../../../domain/session.ts'
@@ -13,6 +14,7 @@ import type { RouteDependencies } from '../../dependencies.ts'
 import { RequestError } from '../../middleware/request-error.ts'
 import { invalidRequest } from '../../middleware/validation.ts'
 import type { FollowedRun } from '../../run-steps/follow-steps.ts'
+import { refuseWrongTools } from '../../v1/messages/incoming-content.ts'
 import { findRun } from '../../v1/runs/resource.ts'
 import { existing, isCode, openSession } from '../../run-steps/open-session.ts'
 import { seenBefore } from '../../run-steps/pause-lookup.ts'
@@ -45,7 +47,9 @@ export async function acceptChatTurn(dependencies: RouteDependencies, turn: Read
   const history = known === undefined ? closedHistory(input) : undefined
   const limits = countedFor(caller, dependencies.settings.caps)
   if (known === undefined) await dependencies.service.assertCapacity(caller.tenant, limits)
-  const wanted = { id, agent, owner: user, instructions: input.instructions }
+  // A repeated request must not undo the instructions of a newer one.
+  const instructions = answered?.isRepeated === true ? undefined : input.instructions
+  const wanted = { id, agent, owner: user, instructions }
   const session = await openSession(dependencies, caller, wanted)
   const key = keyOf(session)
   if (answered === undefined) {
@@ -56,13 +60,19 @@ export async function acceptChatTurn(dependencies: RouteDependencies, turn: Read
   }
   if (input.said.length > 0) await noteAnswered(dependencies, turn, key, answered.runId)
   const noted = input.said.length > 0 ? await keyHashOf(dependencies, turn, key) : undefined
-  await dependencies.service.resolve(session, answered.runId, answered.resolutions, { here: true })
+  await dependencies.service.resolve(session, answered.runId, answered.resolutions, { here: true }, newestOf(turn))
   const { runId: resumed, after, open, calls } = answered
   const followed = { key, after, open, answered: { runId: resumed, calls } }
   if (noted === undefined) return { ...followed, runId: resumed }
   const { runId } = await submit(dependencies, session, turn, { keyHash: noted.keyHash, onBusy: 'steer' })
   return { ...followed, runId, ...definedFields({ attempt: noted.attempt }) }
 }
+
+/** The tools and instructions of this request, which hold for the rounds after the results that it brings. */
+const newestOf = ({ input, instructions }: ChatTurn): NewestRequest => ({
+  clientTools: input.tools,
+  instructions: instructions ?? input.instructions ?? instructions,
+})
 
 /** The session of a request with an idempotency key that names none: the same for its repetition. */
 const keyedSession = (turn: ChatTurn): string | undefined =>
@@ -116,6 +126,8 @@ interface Answers {
   readonly resolutions: readonly CallResolution[]
   /** The ids of the calls' rows. */
   readonly calls: readonly string[]
+  /** Whether all of them are answered already. */
+  readonly isRepeated: boolean
   /** The last message that the client has seen. */
   readonly after: string
   /** Calls before that message whose end the client has not seen. */
@@ -155,10 +167,14 @@ async function answersOf(
   })
   const calls = [...rows.values()].map(({ id }) => id).toSorted()
   const run = await findRun(reader, session, runId)
+  // The run keeps its agent, whichever agent this request names.
+  if (run !== undefined && run.agent !== turn.agent)
+    await refuseWrongTools(dependencies, run.agent, input, turn.toolField)
   const seen = run && (await seenBefore(reader, session, run, new Set(calls)))
   const { after = calls.at(-1) ?? '', open = [...rows.values()] } = seen ?? {}
   const unseen = open.filter(({ needs }) => needs !== 'result')
-  return { runId, resolutions: [...given, ...decided], calls, after, open: unseen }
+  const isRepeated = [...rows.values()].every(({ status }) => status !== 'waiting')
+  return { runId, resolutions: [...given, ...decided], calls, isRepeated, after, open: unseen }
 }
 
 /** Finds the newest calls with these names or rows that wait for a client or an approval, or have waited. */
@@ -193,7 +209,7 @@ async function submit(
   const { caller, user, bodyHash, turnHash, input } = turn
   const submission = {
     parts: input.said.flatMap(({ parts }) => parts),
-    clientTools: input.tools,
+    clientTools: input.tools ?? [],
     // Stored with the run, because another request may change the session's instructions before the run starts.
     ...definedFields({ user, metadata: input.metadata, instructions: turn.instructions ?? input.instructions }),
     ...countedFor(caller, settings.caps),

@@ -20,8 +20,8 @@ export interface Attempt {
  * an address.
  */
 export interface ChatTurn<Part = RequestPart> {
-  /** Instructions for this run only. */
-  readonly instructions?: string
+  /** Instructions for this run only. Null: a request that continues a run removes those of the run. */
+  readonly instructions?: string | null
   /** The behaviour while a run is active; by default the agent's policy. */
   readonly onBusy?: Submission['onBusy']
   readonly caller: Caller
@@ -43,6 +43,8 @@ export interface ChatTurn<Part = RequestPart> {
   /** The attempt that this request repeats. */
   readonly attempt?: Attempt
   readonly input: ChatInput<Part>
+  /** The field of a tool that holds its name; `name` by default. */
+  readonly toolField?: string
   /** Decisions on calls that wait for an approval, by the ids of their rows. */
   readonly decisions?: ReadonlyMap<string, boolean>
   /**

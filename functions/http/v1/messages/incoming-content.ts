@@ -87,6 +87,25 @@ export async function refuseServerTools(
   if (errors.length > 0) throw invalidRequest(errors)
 }
 
+/** The tools of a request, and whether it has an input. A request without an input answers calls of a run. */
+interface BroughtTools {
+  readonly tools: readonly ClientTool[] | undefined
+  readonly said: readonly unknown[]
+}
+
+/** Rejects client tools of a facade's request that the agent cannot have, and a request without a demanded tool. */
+export async function refuseWrongTools(
+  dependencies: Pick<RouteDependencies, 'service' | 'agents'>,
+  agent: string,
+  { tools, said }: BroughtTools,
+  field = 'name',
+): Promise<void> {
+  refuseTakenNames(tools ?? [], field)
+  await refuseServerTools(dependencies, agent, tools ?? [], { field, onlyListed: true })
+  // Without `tools`, a request that answers calls keeps those of its run.
+  if (tools !== undefined || said.length > 0) refuseMissingTool(dependencies.agents, agent, tools ?? [])
+}
+
 /** The index of the first repeated name; undefined if all are unique. */
 function repeatIn(names: readonly string[]): number | undefined {
   const index = names.findIndex((name, place) => names.indexOf(name) !== place)

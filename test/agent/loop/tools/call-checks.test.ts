@@ -33,7 +33,8 @@ afterEach(() => timeOut())
 
 function stateOf(): RunState {
   return {
-    held: { run: { clientTools: [] }, lease: { tenant: `t${tenant}` } },
+    request: { clientTools: [] },
+    held: { run: {}, lease: { tenant: `t${tenant}` } },
     keeper: {
       startWatchdog(milliseconds: number) {
         expected.push(milliseconds)

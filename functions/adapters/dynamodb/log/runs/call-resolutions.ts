@@ -1,4 +1,5 @@
 import { resolvedCalls, type Resolution } from '../../../../domain/runs/call-resolution.ts'
+import type { NewestRequest } from '../../../../domain/runs/run-changes.ts'
 import { TooltrailError } from '../../../../domain/errors.ts'
 import type { ToolMessage } from '../../../../domain/messages/message.ts'
 import type { SessionKey } from '../../../../domain/session.ts'
@@ -6,6 +7,7 @@ import type { Resolved } from '../../../../ports/run-inbox.ts'
 import { numberAt, textAt, type Item } from '../../attributes.ts'
 import { above, all, is, together, type Change, type Condition } from '../../expressions.ts'
 import { live, liveHeader, notCancelled, woken } from '../sessions/header-item.ts'
+import type { Text } from '../messages/bodies.ts'
 import { headerKey, messageKey } from '../../keys.ts'
 import {
   batchOf,
@@ -15,18 +17,20 @@ import {
   textOfResult,
   toolMessageOf,
 } from '../messages/message-item.ts'
-import { runIdOf } from './run-item.ts'
+import { newestBody, putBody, runIdOf } from './run-item.ts'
 import { readResolvedRun, rowsOfRun, type SessionRows } from '../sessions/session-rows.ts'
 
 /**
- * Stores results and decisions for waiting calls, all or nothing. If one write cannot take all, further writes follow.
- * The last one makes the session due. Returns undefined if the session changed meanwhile: read again.
+ * Stores results and decisions for waiting calls, and the tools and instructions of their request, all or nothing. If
+ * one write cannot take all, further writes follow. The last one has the request, and makes the session due. Returns
+ * undefined if the session changed meanwhile: read again.
  */
 export async function resolveCalls(
   rows: SessionRows,
   key: SessionKey,
   runId: string,
   resolutions: readonly Resolution[],
+  request?: NewestRequest,
 ): Promise<Resolved | undefined> {
   const { table, clock } = rows
   const header = liveHeader(await table.read(headerKey(key)), key)
@@ -41,10 +45,12 @@ export async function resolveCalls(
   const part = batchOf(resolved)
   const waiting = (numberAt(header, 'waiting') ?? 0) - part.length
   if (part.length === 0) return { stored: 0, complete: !isActive || waiting === 0 }
-  const refusal = await writeResolutions(rows, key, id, part, { waiting, now })
+  const isLast = part.length === resolved.length
+  const body = isLast ? await newestBody(rows.bodies, key, run, request) : undefined
+  const refusal = await writeResolutions(rows, key, run, part, { waiting, now, body })
   if (refusal !== undefined) return undefined
-  if (part.length === resolved.length) return { stored: part.length, complete: waiting === 0 }
-  const rest = await resolveCalls(rows, key, runId, resolutions)
+  if (isLast) return { stored: part.length, complete: waiting === 0 }
+  const rest = await resolveCalls(rows, key, runId, resolutions, request)
   return rest && { ...rest, stored: part.length + rest.stored }
 }
 
@@ -56,15 +62,16 @@ async function callsOf(rows: SessionRows, key: SessionKey, run: Item): Promise<T
 async function writeResolutions(
   { table, bodies }: SessionRows,
   key: SessionKey,
-  runId: string,
+  run: Item,
   calls: readonly ToolMessage[],
-  { waiting, now }: { waiting: number; now: number },
+  { waiting, now, body }: { waiting: number; now: number; body: Text | undefined },
 ): ReturnType<SessionRows['table']['write']> {
   const closed = calls.filter(({ status }) => status !== 'approved')
-  const stored = await bodies.store(
-    key,
-    closed.map((call) => textOfResult(call.id, call)),
-  )
+  const stored = await bodies.store(key, [
+    ...closed.map((call) => textOfResult(call.id, call)),
+    ...(body === undefined ? [] : [body]),
+  ])
+  const newest = stored[closed.length]
   const texts = new Map(closed.map(({ id }, place) => [id, stored[place]]))
   // The last resolution wakes the session. Expressions cannot branch, so the number of remaining calls is computed
   // here, and checked by the write.
@@ -73,9 +80,10 @@ async function writeResolutions(
   return table.write([
     {
       update: headerKey(key),
-      when: all(live, is('active_run', runId), notCancelled, isLast),
+      when: all(live, is('active_run', runIdOf(run)), notCancelled, isLast),
       change: waiting === 0 ? together(change, woken(now)) : change,
     },
+    ...(newest === undefined ? [] : [putBody(key, run, newest)]),
     ...calls.map((call) => ({
       update: messageKey(key, call.id),
       when: is('status', 'waiting'),

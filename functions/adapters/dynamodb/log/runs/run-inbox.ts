@@ -36,7 +36,7 @@ export function createDynamoRunInbox(dependencies: DynamoDependencies): RunInbox
     enqueue: (key, run) => untilDecided(rows, key, () => enqueue(rows, key, run)),
     assertCapacity: (tenant, limits) => assertCapacityOf(rows, tenant, limits),
     join: (key, runId, idempotency) => untilDecided(rows, key, () => join(rows, key, runId, idempotency)),
-    resolve: (key, runId, resolutions) => untilDecided(rows, key, () => resolveCalls(rows, key, runId, resolutions)),
+    resolve: (key, ...given) => untilDecided(rows, key, () => resolveCalls(rows, key, ...given)),
     // Loaded with the first cancel.
     cancel: (key, runId) =>
       untilDecided(rows, key, async () => (await import('./run-cancel.ts')).cancel(rows, key, runId)),

@@ -4,7 +4,8 @@ import type { SessionKey } from '../../../../domain/session.ts'
 import { joinUsages, sumOf } from '../../../../domain/usage/usage.ts'
 import { numberAt, requiredText, textAt, toItem, type Item } from '../../attributes.ts'
 import { joined, namesOf, type Bodies, type Text, type TextFields } from '../messages/bodies.ts'
-import { absent, is, type Change, type Condition } from '../../expressions.ts'
+import { withNewestRequest, type NewestRequest } from '../../../../domain/runs/run-changes.ts'
+import { absent, all, is, present, type Change, type Condition } from '../../expressions.ts'
 import { RUN_PREFIX, runKey, steeringKey, type ItemKey } from '../../keys.ts'
 import type { Action } from '../../table.ts'
 import { usageOf } from '../usage/usage-counters.ts'
@@ -12,7 +13,8 @@ import { readJson } from '../../../../log/json/exact-json.ts'
 
 /*
  * In addition to the run's own fields, an item has `since` and `last`: the log's last message when the run started and
- * when it ended. `ended_gen` is the generation of the holder that ended it.
+ * when it ended. `ended_gen` is the generation of the holder that ended it. `request_rev` counts how often its tools or
+ * instructions were replaced.
  */
 
 type Fixed = Pick<
@@ -27,11 +29,43 @@ export const isQueued: Condition = is('status', 'queued')
 
 /** Returns the texts of a new run. Store them before `putRun` is written. */
 export function textsOfRun(run: Run): Text[] {
-  const { id, agent, trigger, onBusy, clientTools, instructions, keyId, delivery, createdAt, input, source } = run
+  const { id, input } = run
+  const body = bodyOfRun(run)
+  return input === undefined ? [body] : [body, { id, attribute: 'input', text: JSON.stringify(input) }]
+}
+
+function bodyOfRun(run: Run): Text {
+  const { id, agent, trigger, onBusy, clientTools, instructions, keyId, delivery, createdAt, source } = run
   const more = definedFields({ instructions, keyId, delivery, source })
   const fixed: Fixed = { agent, trigger, onBusy, clientTools, createdAt, ...more }
-  const body: Text = { id, attribute: 'body', text: JSON.stringify(fixed) }
-  return input === undefined ? [body] : [body, { id, attribute: 'input', text: JSON.stringify(input) }]
+  return { id, attribute: 'body', text: JSON.stringify(fixed) }
+}
+
+/**
+ * Returns the text of a run whose tools and instructions are replaced by those of its newest request; undefined if they
+ * are equal.
+ */
+export async function newestBody(
+  bodies: Bodies,
+  key: SessionKey,
+  item: Item,
+  request: NewestRequest | undefined,
+): Promise<Text | undefined> {
+  if (request === undefined) return undefined
+  const before = await runOf(bodies, key, item, undefined)
+  const run = withNewestRequest(before, request)
+  return run === before ? undefined : bodyOfRun(run)
+}
+
+/** Returns the action that replaces the body of a run, unless another request has replaced it since this item was read. */
+export function putBody(key: SessionKey, item: Item, text: TextFields): Action {
+  const revision = numberAt(item, 'request_rev')
+  const unused = namesOf('body').filter((name) => !(name in text))
+  return {
+    update: runKey(key, runIdOf(item)),
+    when: revision === undefined ? all(present('pk'), absent('request_rev')) : is('request_rev', revision),
+    change: { set: { ...text, request_rev: (revision ?? 0) + 1 }, remove: unused },
+  }
 }
 
 /** Returns the action that creates a run whose texts are stored: queued, or started after the message `since`. */

@@ -1,19 +1,24 @@
 import { resolvedCalls, type Resolution } from '../../../../domain/runs/call-resolution.ts'
+import { withNewestRequest, type NewestRequest } from '../../../../domain/runs/run-changes.ts'
 import { TooltrailError } from '../../../../domain/errors.ts'
 import type { SessionKey } from '../../../../domain/session.ts'
 import type { Resolved } from '../../../../ports/run-inbox.ts'
 import { writeLog, type LogDependencies } from '../write.ts'
 import { callsOfRun, updateToolMessage } from '../messages/message-rows.ts'
-import { resolvedRun } from './run-rows.ts'
+import { resolvedRun, saveRequest } from './run-rows.ts'
 import { woken } from '../sessions/session-changes.ts'
 import { liveSession, saveSession } from '../sessions/session-rows.ts'
 
-/** Stores results and decisions for waiting calls, all or nothing. The last one makes the session due. */
+/**
+ * Stores results and decisions for waiting calls, and the tools and instructions of their request, all or nothing. The
+ * last one makes the session due.
+ */
 export async function resolveCalls(
   dependencies: LogDependencies,
   key: SessionKey,
   runId: string,
   resolutions: readonly Resolution[],
+  request: NewestRequest = {},
 ): Promise<Resolved> {
   const { database, clock } = dependencies
   const now = clock.now()
@@ -26,6 +31,7 @@ export async function resolveCalls(
     const run = { runId: id, calls: callsOfRun(database, stored.number), isOpen: isActive && row.cancelRun === null }
     const resolved = resolvedCalls(run, resolutions, now)
     for (const call of resolved) updateToolMessage(database, row.number, call)
+    if (resolved.length > 0) saveRequest(database, stored, withNewestRequest(stored.run, request))
     const waiting = row.waiting - resolved.length
     const next = { ...row, waiting }
     saveSession(database, row, resolved.length > 0 && waiting === 0 ? woken(next, now) : next)

@@ -30,7 +30,7 @@ export function createSqliteRunInbox(dependencies: LogDependencies): RunInbox {
     assertCapacity: async (tenant, limits) =>
       snapshot(database, () => assertCapacityOf(database, tenant, limits, clock.now())),
     join: async (key, runId, idempotency) => join(database, key, runId, idempotency, clock.now()),
-    resolve: (key, runId, resolutions) => resolveCalls(dependencies, key, runId, resolutions),
+    resolve: (...given) => resolveCalls(dependencies, ...given),
     cancel: async (key, runId) => cancel(database, key, runId, clock.now()),
   }
 }

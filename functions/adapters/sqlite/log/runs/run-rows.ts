@@ -59,13 +59,23 @@ export function saveRun(database: Database, before: StoredRun, run: Run): Stored
     const sql = 'UPDATE runs SET status = ?, body = ? WHERE number = ?'
     write(database, sql, runStatusCode(run.status), bodyOf(run), before.number)
   }
-  if (before.run.input !== undefined && run.input === undefined) {
-    const request = requestOf(run)
-    if (request === undefined) write(database, 'DELETE FROM requests WHERE run = ?', before.number)
-    else write(database, 'UPDATE requests SET body = ? WHERE run = ?', request, before.number)
-  }
+  if (before.run.input !== undefined && run.input === undefined) saveRequest(database, before, run)
   return { number: before.number, run }
 }
+
+/**
+ * Replaces the request of a run: its input, client tools and instructions. Does nothing if `run` is the run before.
+ */
+export function saveRequest(database: Database, before: StoredRun, run: Run): void {
+  if (run === before.run) return
+  const request = requestOf(run)
+  if (request === undefined) write(database, 'DELETE FROM requests WHERE run = ?', before.number)
+  else write(database, PUT_REQUEST, before.number, request)
+}
+
+/** Stores the request of a run, which may have none yet. */
+const PUT_REQUEST =
+  'INSERT INTO requests (run, body) VALUES (?, ?) ON CONFLICT (run) DO UPDATE SET body = excluded.body'
 
 /** Returns the run with this id in this session. */
 export function findRun(database: Database, session: number, id: string): StoredRun | undefined {
