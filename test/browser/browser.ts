@@ -83,6 +83,9 @@ export async function openBrowser(env: Readonly<Record<string, string>> = {}): P
       }
     },
     async close() {
+      // Handlers that still answer a request of a page fail when the page closes.
+      const pages = browser.contexts().flatMap((context) => context.pages())
+      await Promise.all(pages.map((page) => page.unrouteAll({ behavior: 'ignoreErrors' })))
       await browser.close()
       await program.kill()
       rmSync(folder, { recursive: true, force: true })
