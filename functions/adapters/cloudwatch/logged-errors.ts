@@ -9,7 +9,7 @@ export interface LoggedError {
   readonly line: string
 }
 
-/** Matches our own error lines, and Lambda's lines about a function that died. */
+/** Matches our own error lines, and Lambda's lines about a function that timed out or exited. */
 const PATTERN = '?ERROR ?"Task timed out" ?"Runtime exited" ?"Process exited"'
 
 /** Windows to search, in minutes before now. They are searched one after the other until there are enough errors. */

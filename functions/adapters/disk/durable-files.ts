@@ -28,7 +28,7 @@ export async function makeFolder(path: string): Promise<void> {
   for (let made = path; made.length >= first.length; made = dirname(made)) await syncFolder(dirname(made))
 }
 
-/** Makes the names in a folder durable. */
+/** Flushes a folder to the disk, so that the names of its files are durable. */
 export async function syncFolder(path: string): Promise<void> {
   // Windows cannot open a folder; there we rely on the file system's journal.
   if (process.platform === 'win32') return
@@ -52,8 +52,8 @@ export async function unlinkIfThere(path: string): Promise<boolean> {
 }
 
 /**
- * Deletes this folder's temporary files in `incoming`. They were left by crashed writers; a writer that is still active
- * will fail.
+ * Deletes the temporary files for this folder in `incoming`. Crashed writers have left them there. If an active writer
+ * uses such a file, its write fails.
  */
 export async function removeIncoming(incoming: string, folder: string): Promise<void> {
   const names = await readdir(incoming).catch((error: unknown) => {
@@ -65,7 +65,10 @@ export async function removeIncoming(incoming: string, folder: string): Promise<
   if (own.length > 0) await syncFolder(incoming)
 }
 
-/** Deletes temporary files of crashed writers in `incoming`. Compares file times with the system clock. */
+/**
+ * Deletes temporary files in `incoming` that crashed writers have left. Compares the files' times with the system
+ * clock.
+ */
 export async function removeStaleFiles(incoming: string): Promise<void> {
   const now = Date.now()
   for (const name of await readdir(incoming)) {

@@ -4,13 +4,13 @@ import { z } from 'zod'
 import type { ByteRange } from '../../ports/output-store.ts'
 
 /**
- * Header of an object. One object is one file, so that its media type and its bytes appear together: a line of JSON,
- * followed by the unchanged bytes (`tail -n +2` shows them).
+ * Header of an object. An object is one file: a line of JSON, followed by the unchanged bytes (`tail -n +2` shows
+ * them). A single file makes the media type and the bytes appear together.
  */
 export interface ObjectHeader {
   readonly mediaType: string
   readonly bytes: number
-  /** In hexadecimal. */
+  /** Hash of the bytes, in hexadecimal. */
   readonly sha256: string
 }
 

@@ -76,8 +76,8 @@ function sessionFolder(root: string, { tenant, session }: SessionKey): string {
 }
 
 /**
- * Deletes a session's folder. A concurrent put may create the folder again with its object; a deletion therefore
- * removes everything twice.
+ * Deletes a session's folder. If a put runs at the same time, it may create the folder again and store its object
+ * there. A deletion of a session therefore removes its outputs twice.
  */
 async function removeFolder(path: string): Promise<number> {
   let removed = 0
@@ -95,7 +95,7 @@ async function storing<Result>(action: string, work: () => Promise<Result>): Pro
   try {
     return await work()
   } catch (error) {
-    // The file system's message is not used, because it names paths of this machine.
+    // The message of the file system's error is not used, because it contains paths of this machine.
     const reason = error instanceof Error && 'code' in error ? String(error.code) : String(error)
     throw new TooltrailError('storage_failed', `could not ${action}: ${reason}`, {
       retryable: isPassing(error),
@@ -104,6 +104,9 @@ async function storing<Result>(action: string, work: () => Promise<Result>): Pro
   }
 }
 
-/** Whether a retry may help. A missing permission needs an operator. */
+/**
+ * Whether a retry may help. It does not help if a permission is missing or the file system is read-only: an operator
+ * must act.
+ */
 const isPassing = (error: unknown): boolean =>
   error instanceof Error && 'errno' in error && !isErrno(error, 'EACCES', 'EPERM', 'EROFS')

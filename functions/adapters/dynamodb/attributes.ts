@@ -3,7 +3,10 @@ import type { AttributeValue } from '@aws-sdk/client-dynamodb'
 /** An item in the form of the DynamoDB client. */
 export type Item = Readonly<Record<string, AttributeValue>>
 
-/** Values of this table's attributes. Richer values are stored as JSON text, which keeps every character. */
+/**
+ * Values that attributes of this table can have. All other values are stored as JSON text, which preserves every
+ * character.
+ */
 export type Scalar = string | number | boolean
 
 /** Converts a value to an attribute. */

@@ -9,7 +9,7 @@ import { DUE_INDEX, GROUP_INDEX, OWNER_INDEX } from './keys.ts'
 
 const READY_SECONDS = 120
 
-/** Attributes that lists compare before they read a session. */
+/** Attributes that the indexes contain, so that lists can compare them without reading the session. */
 const LISTED = ['agent_print', 'active_run', 'queued']
 
 /** Definition of the table: keys, stream and the sparse indexes. */

@@ -12,14 +12,17 @@ import { createTable, type Table, type TableDependencies } from './table.ts'
 /** Keys are found by the hash of their secret. A separate partition lists them by tenant. */
 const LIST = 'KEYS'
 const keyOf = (hash: string) => ({ pk: `K#${hash}`, sk: '#KEY' })
-/** Ids may contain any character. */
+/** Ids are hashed, because they may contain any character. */
 const hashOf = (id: string): string => sha256(JSON.stringify(id))
 const placeOf = (id: string, tenant: string) => ({
   pk: LIST,
   sk: `${tenant}#${hashOf(id)}`,
 })
 
-/** A separate item, because functions may write it, but not the items of keys. */
+/**
+ * Key of the item with an API key's last use. The item is separate, because functions may write it, but may not write
+ * the items of API keys.
+ */
 const useOf = (id: string) => ({ pk: `R#${hashOf(id)}`, sk: '#USED' })
 
 /** Attempts to change a key while other processes change it too. */
@@ -116,9 +119,9 @@ async function withLastUse(table: Table, keys: readonly ApiKey[]): Promise<ApiKe
 }
 
 /**
- * Takes a request from the rate of a key. Each key has one item for it. The item restarts when its time is over;
- * otherwise its time is advanced. If a response is lost, the request may count twice. The caller then waits longer, but
- * never gets in too early.
+ * Counts a request against an API key's rate. Returns 0 if the request is allowed, otherwise the wait. Each API key has
+ * one item, whose time every request moves forward. If that time is over, it restarts from now. If a response is lost,
+ * the request may count twice. The caller then waits longer than necessary, but is never admitted too early.
  */
 async function take(table: Table, id: string, { interval, early }: RequestRate, milliseconds: number): Promise<number> {
   const now = milliseconds * 1_000

@@ -14,11 +14,11 @@ export const GROUP_INDEX = 'by_group'
 export const OWNER_INDEX = 'by_owner'
 /** Sparse index: sessions with work for the sweeper, and sessions that expire. */
 export const DUE_INDEX = 'by_due'
-/** Number of index partitions for due sessions. A tenant's sessions use some of them. */
+/** Number of index partitions for due sessions. Each tenant's sessions use only some of these partitions. */
 const DUE_SHARDS = 16
 /**
- * Number of partitions that a tenant's backlog may fill, so that other tenants' sessions are found. Each partition
- * takes about 1,000 changes a second.
+ * Number of index partitions that one tenant's sessions use. A tenant with a backlog cannot fill the other partitions,
+ * so other tenants' sessions are still found. Each partition takes about 1,000 changes a second.
  */
 const SHARDS_OF_A_TENANT = 4
 
@@ -35,10 +35,10 @@ export const PENDING_PREFIX = '#PENDING#'
 export const NAME_PREFIX = '#NAME#'
 const LIST_PREFIX = '#LIST#'
 const OPENING = '#OPENING'
-/** Digits of a number, so that texts sort like numbers. */
+/** Number of digits of a number in a key, so that the keys sort like the numbers. */
 const NUMBER_DIGITS = 12
 
-/** Neither tenants nor session ids contain a `#`. */
+/** Returns a session's partition key. Neither tenants nor session ids contain a `#`. */
 export const partitionOf = ({ tenant, session }: SessionKey): string => `S#${tenant}#${session}`
 
 /** Returns the session of an item. */
@@ -63,7 +63,7 @@ export const claimKey = (key: SessionKey, hash: string): ItemKey => ({ pk: parti
 export const deliveryKey = (key: DeliveryKey): ItemKey => ({ pk: partitionOf(key), sk: DELIVERY_PREFIX + key.id })
 /** Marks a pending delivery. Such deliveries are found without reading ended ones. */
 export const pendingKey = (key: DeliveryKey): ItemKey => ({ pk: partitionOf(key), sk: PENDING_PREFIX + key.id })
-/** A name may contain any character. */
+/** Names are hashed, because they may contain any character. */
 export const hashName = (name: string): string => sha256(JSON.stringify(name))
 /** Key of the item that maps a name to its session. */
 export const nameKey = (tenant: string, nameHash: string): ItemKey => ({ pk: `N#${tenant}#${nameHash}`, sk: '#NAME' })
@@ -72,7 +72,7 @@ export const nameRowKey = (key: SessionKey, nameHash: string): ItemKey => ({
   pk: partitionOf(key),
   sk: NAME_PREFIX + nameHash,
 })
-/** Key of source numbers, by the last number that the completion records. */
+/** Key of the item with a completion's source numbers, by the last of these numbers. */
 export const sourcesKey = (key: SessionKey, last: number): ItemKey => ({
   pk: partitionOf(key),
   sk: SOURCES_PREFIX + String(last).padStart(NUMBER_DIGITS, '0'),
@@ -102,7 +102,8 @@ const LIST_SHARDS = 4
 export const OLD_GROUP_PREFIX = 'sessions#'
 
 /**
- * Returns all partitions of a tenant's list in earlier versions. `log/sessions/list-groups.ts` has the current ones.
+ * Returns all partitions of the list of a tenant's sessions that earlier versions wrote. `log/sessions/list-groups.ts`
+ * has the partitions of this version.
  */
 export const sessionsGroups = (tenant: string): string[] =>
   Array.from({ length: LIST_SHARDS }, (_, shard) => `${OLD_GROUP_PREFIX}${tenant}#${shard}`)
@@ -123,10 +124,10 @@ export const listKey = (key: SessionKey, name: string): ItemKey => ({ pk: partit
 /** Key of the beginning of the session's first input. */
 export const openingKey = (key: SessionKey): ItemKey => ({ pk: partitionOf(key), sk: OPENING })
 
-/** Key of the adoption's progress (sessions of earlier versions). */
+/** Key of the item with the progress of adoption, which converts sessions of earlier versions. */
 export const adoptionKey: ItemKey = { pk: 'LISTS', sk: '#ADOPTION' }
 
-/** Digits of a time in milliseconds, so that texts sort like times. */
+/** Number of digits of a time in milliseconds, so that texts sort like times. */
 const TIME_DIGITS = 15
 const LATEST_MS = 10 ** TIME_DIGITS - 1
 

@@ -6,7 +6,7 @@ import type { Table } from './table.ts'
 
 /** Prefix of a call's attribute; its value is the time at which the call ends. */
 const CALL = 'c_'
-/** Number of ended calls that are removed at once. An expression has at most 4 KB. */
+/** Maximum number of calls that one cleanup removes. An expression has at most 4 KB. */
 const CLEANED = 50
 
 /** Key of the item with a key's open calls: their number, and the end time of each. */
@@ -26,7 +26,7 @@ export async function enter(
     const hasCapacity = any(absent('open'), below('open', most))
     const entered = await table.update(placesOf(keyHash), all(absent(name), hasCapacity), { set, add: { open: 1 } })
     if (entered.done) return true
-    // The call's slot exists: it is being extended, or the response to this request was lost.
+    // The call has a slot already. This request extends it, or repeats a request whose response was lost.
     if (entered.item?.[name] !== undefined) {
       if ((await table.update(placesOf(keyHash), present(name), { set })).done) return true
     } else if (!(await clean(table, keyHash, entered.item ?? {}, now))) return false
@@ -38,7 +38,9 @@ export async function leave(table: Table, keyHash: string, call: string): Promis
   await remove(table, keyHash, [CALL + call])
 }
 
-/** Removes calls whose time is over. Returns false if there are none. Another process may be faster. */
+/**
+ * Removes calls whose time is over, unless another process has removed them first. Returns false if the item has none.
+ */
 async function clean(table: Table, keyHash: string, item: Item, now: number): Promise<boolean> {
   const over = Object.keys(item).filter((name) => name.startsWith(CALL) && (numberAt(item, name) ?? 0) <= now)
   if (over.length > 0) await remove(table, keyHash, over.slice(0, CLEANED))

@@ -7,9 +7,9 @@ import { isLive, live } from './log/sessions/header-item.ts'
 import { createTable, type TableDependencies } from './table.ts'
 
 /**
- * Creates the store of session names on DynamoDB. A name has an item of its own, and a row in its session, so that a
- * deletion of the session finds it (`log/session-deletion.ts`). A name with a time limit is removed some time after
- * that limit.
+ * Creates the store of session names on DynamoDB. A name has a separate item, and a row in its session. A deletion of
+ * the session finds the name by that row (`log/session-deletion.ts`). DynamoDB removes a name with a time limit some
+ * time after that limit.
  */
 export function createDynamoSessionNames(dependencies: TableDependencies): SessionNames {
   const table = createTable(dependencies)

@@ -41,7 +41,7 @@ export type Updated =
  */
 export interface Table {
   read(key: ItemKey): Promise<Item | undefined>
-  /** Returns a possibly outdated item with an eventually consistent read, which costs half. */
+  /** Returns an item by an eventually consistent read, which costs half. The item may be outdated. */
   readHeaderEventually(key: ItemKey): Promise<Item | undefined>
   readManyEventually(keys: readonly ItemKey[]): Promise<(Item | undefined)[]>
   /** Returns the items in the order of the keys. */

@@ -17,8 +17,9 @@ export function askedOnce(isDeleted: (key: SessionKey) => Promise<boolean>): (pa
 }
 
 /**
- * Removes the content from a record of a deleted session. A removed message keeps the fields that are needed to remove
- * its documents. For any other record, returns undefined, because nothing remains to be done.
+ * Removes the content from a record of a deleted session. A record of a removed message keeps the fields that are
+ * needed to remove its documents. Returns undefined for any other record of a deleted session, because it needs no
+ * further work. Records of sessions that are not deleted are returned unchanged.
  */
 export async function stripDeleted(
   record: StreamRecord,

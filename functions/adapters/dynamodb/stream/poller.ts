@@ -7,7 +7,8 @@ import { FORGOTTEN, newShard, readShard } from './shard.ts'
 import type { ShardDependencies, ShardReader } from './shard.ts'
 
 /**
- * Replaces Lambda's stream trigger: passes on the records of a stream in order, and retries from the first that failed.
+ * Replaces Lambda's stream trigger. It passes on the records of a stream in order, and retries from the first record
+ * that failed.
  */
 export interface StreamPoller {
   /** Resolves when no record is being handled. */
@@ -73,11 +74,11 @@ export function startStreamPoller(given: ShardDependencies): StreamPoller {
 interface Stream {
   arn: string | undefined
   readonly shards: Map<string, ShardReader>
-  /** Undefined if the shards must be listed first. */
+  /** Time of the last list of shards; undefined if the shards must be listed first. */
   listedAt: number | undefined
 }
 
-/** Reads the available records. Returns how many it passed on or must pass on again. */
+/** Reads the available records and passes them on. Returns how many were handled. */
 async function pollOnce(dependencies: ShardDependencies, stream: Stream): Promise<number> {
   const { clock } = dependencies
   if (stream.listedAt === undefined || clock.now() - stream.listedAt >= LIST_EVERY_MS) await list(dependencies, stream)

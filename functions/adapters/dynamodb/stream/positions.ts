@@ -8,13 +8,16 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 
 /**
  * Stores how far each shard of the table's stream has been read. Reading records twice is harmless. But without
- * positions, every restart would read up to a day of records before it indexes anything new. The warning about records
- * that expired unread would be lost too.
+ * positions, every restart would read up to a day of old records before it indexes new ones. It would also not warn
+ * about records that expired unread.
  */
 export interface StreamPositions {
-  /** Returns the last record that was handled together with all records before it; undefined if there is none. */
+  /** Returns the sequence number up to which all records of the shard were handled; undefined if none is stored. */
   read(shard: string): Promise<string | undefined>
-  /** Whether positions are stored, but none for these shards: all shards that were read are gone from the stream. */
+  /**
+   * Whether positions are stored, but none of these shards has one. The stream then has dropped all shards that were
+   * read.
+   */
   areAllBehind(shards: readonly string[]): Promise<boolean>
   /** Stores a position, unless a later one is stored. */
   keep(shard: string, sequence: string): Promise<void>

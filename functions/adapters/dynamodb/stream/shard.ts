@@ -15,7 +15,7 @@ export interface ShardDependencies {
   readonly tableName: string
   /** Handles records, and returns the earliest record that failed. */
   readonly handle: (records: readonly StreamRecord[]) => Promise<{ readonly failed: readonly string[] }>
-  /** If absent, reading begins with the oldest record. */
+  /** Stored positions, from which reading continues. If absent, reading begins with the oldest record. */
   readonly positions?: StreamPositions
   readonly clock: Clock
   readonly logger: Pick<Logger, 'warn' | 'error'>
@@ -24,14 +24,14 @@ export interface ShardDependencies {
 /** The reading state of one shard. */
 export interface ShardReader {
   readonly parent: string | undefined
-  /** Position of the next iterator. Undefined: the stored position. */
+  /** Position for the next iterator; undefined to read the stored position first. */
   place: Place | undefined
   iterator: string | undefined
   ended: boolean
   /** Failed records are passed on again no earlier than this time, in milliseconds since 1970. */
   waitsUntil: number
   keptAt: number
-  /** Whether the oldest record was dropped before it was read in the last attempt. */
+  /** Whether the last attempt failed because the oldest record was dropped before it was read. */
   overtaken: boolean
 }
 
@@ -51,7 +51,10 @@ const KEEP_EVERY_MS = 2_000
 /** Records per batch, equal to that of the function on AWS. */
 const BATCH = 100
 
-/** The dropped records cannot be read again, but the table still has the rows that they were about. */
+/**
+ * Warning about records that the stream has dropped. They cannot be read again, but the table still has the rows that
+ * they describe.
+ */
 export const FORGOTTEN =
   'the stream has dropped records that may not have been handled: `npm run rebuild` makes the history index whole'
 
@@ -66,7 +69,7 @@ export const newShard = (parent: string | undefined): ShardReader => ({
   overtaken: false,
 })
 
-/** Passes on the next records of a shard. Returns how many it passed on. */
+/** Passes on the next records of a shard. Returns how many were handled; 0 if a record failed. */
 export async function readShard(
   dependencies: ShardDependencies,
   address: Address,
@@ -90,7 +93,7 @@ export async function readShard(
   return records.length
 }
 
-/** Returns the next page; undefined if the next poll must begin again at the known position. */
+/** Returns the next page. Returns undefined if the iterator is invalid; the next poll then creates a new one. */
 async function nextPage(dependencies: ShardDependencies, address: Address, shard: ShardReader) {
   const { client } = dependencies
   shard.iterator ??= await begin(dependencies, address, shard)
@@ -104,8 +107,8 @@ async function nextPage(dependencies: ShardDependencies, address: Address, shard
     if (error instanceof ExpiredIteratorException) return undefined
     if (!(error instanceof TrimmedDataAccessException)) throw error
     if (shard.place !== 'oldest') beginWithOldest(dependencies, address, shard)
-    // AWS may drop the oldest record between the two requests. DynamoDB Local reports this for a new table that is
-    // being written.
+    // AWS may drop the oldest record after the iterator was requested and before records are requested. DynamoDB Local
+    // reports this for a new table that is being written.
     else if (shard.overtaken) throw error
     else shard.overtaken = true
     return undefined
@@ -132,8 +135,8 @@ async function begin(
 }
 
 /**
- * Logs that records may be lost. Streams keep records for 24 hours, and this reader misses those between its position
- * and the oldest record.
+ * Logs that records may be lost, and continues at the oldest record. Streams keep records for 24 hours. This reader has
+ * missed the records between its position and the oldest record.
  */
 function beginWithOldest({ logger, tableName }: ShardDependencies, { ShardId }: Address, shard: ShardReader): 'oldest' {
   logger.warn(FORGOTTEN, { table: tableName, shard: ShardId })
@@ -152,7 +155,8 @@ async function iteratorAt(client: DynamoDBStreamsClient, address: Address, place
 }
 
 /**
- * Stores the position at intervals. Records of positions alone do not count, because storing one creates such a record.
+ * Stores the position at intervals. Records about stored positions are ignored, because each stored position creates
+ * such a record.
  */
 async function keepPosition(
   { positions, clock }: ShardDependencies,

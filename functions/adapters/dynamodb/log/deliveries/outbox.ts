@@ -26,7 +26,10 @@ import { createTable, type Table, type TableDependencies } from '../../table.ts'
 import { deliveryOf, fieldsOf, flagPending, putDelivery } from './delivery-item.ts'
 import { isLive, live } from '../sessions/header-item.ts'
 
-/** Maximum number of deliveries that are read for one page if each must be read to compare its status. */
+/**
+ * Maximum number of deliveries that are read for one page of a filter by status. The index has no status, so each
+ * delivery must be read.
+ */
 const MAX_DELIVERIES_READ = 500
 
 /** Creates the outbox on DynamoDB. Deliveries are items in their session's partition. */
@@ -50,11 +53,11 @@ export function createDynamoOutbox(dependencies: TableDependencies): Outbox {
       const fields = Object.entries({ ...fieldsOf(now), mark: now.mark })
       const remove = fields.flatMap(([name, value]) => (value === undefined ? [name] : []))
       const to = { set: Object.fromEntries(fields), remove }
-      // A process with a hint reads marked deliveries only. So a hinted delivery is marked even if an older version
-      // stored it without a mark.
+      // A process with a hint reads only deliveries with a pending mark. An older version may have stored this delivery
+      // without one. So a change with a hint always writes the pending mark.
       const mustFlag = now.status !== seen.status || change.hinted === true
       const { done, item } = mustFlag ? await changeAndFlag(table, seen, now, to) : await changeOnly(table, seen, to)
-      // An equal mark means that the write succeeded although its response was lost.
+      // If the stored item has this change's `mark`, the write succeeded although its response was lost.
       return done || (item !== undefined && textAt(item, 'mark') === now.mark) ? now : undefined
     },
     async due(now, limit) {
@@ -70,10 +73,10 @@ export function createDynamoOutbox(dependencies: TableDependencies): Outbox {
   }
 }
 
-/** Reads the marks first, then their deliveries, which may have ended meanwhile. */
+/** Reads the pending marks first, then their deliveries. Omits deliveries that have ended between the two reads. */
 async function pendingOf(table: Table, key: SessionKey, limit: number, after = ''): Promise<Delivery[]> {
   const found: Delivery[] = []
-  // A key allows one condition on `sk`. The bounds work because ids contain neither the first nor the last character
+  // A query allows one condition on `sk`. The bounds work because ids contain neither the first nor the last character
   // used here.
   const range = between('sk', `${PENDING_PREFIX}${after}\u0000`, `${PENDING_PREFIX}\uffff`)
   const keys = all(is('pk', partitionOf(key)), range)
@@ -125,7 +128,7 @@ const keyOf = (item: Item): DeliveryKey => ({
   id: requiredText(item, 'sk').slice(DELIVERY_PREFIX.length),
 })
 
-/** A list in one of the indexes, with the conditions of its partitions. */
+/** A list in one of the indexes. Each of `parts` selects one of its partitions. */
 interface Listing {
   readonly index: string
   readonly parts: readonly Condition[]
@@ -188,7 +191,7 @@ async function newest(table: Table, { tenant, kind, owner, status, limit, after 
   const most = status === undefined ? limit + 1 : MAX_DELIVERIES_READ
   const keys = await listed(table, listing, before, most)
   const items = (await table.readMany(keys.map(deliveryKey))).filter((item) => item !== undefined)
-  // Deliveries that were deleted meanwhile are still in the index.
+  // The index may still list deleted deliveries. So the number of keys, not of items, shows whether more may follow.
   return { items, stopped: keys.length >= most ? keys.at(-1)?.id : undefined }
 }
 

@@ -12,8 +12,8 @@ export interface Text {
 }
 
 /**
- * Limits of the texts in an item, in UTF-8 bytes. Together they leave space for all other attributes of an item of 400
- * KB.
+ * Maximum UTF-8 bytes of each text in an item. An item has at most 400 KB. These limits leave space for all other
+ * attributes.
  */
 const LIMITS = {
   /** The immutable part of a row. */
@@ -31,10 +31,10 @@ const LIMITS = {
 }
 export type TextAttribute = keyof typeof LIMITS
 
-/** Returns the attribute with the name of a text's object in the output store. */
+/** Returns the attribute for a text that is in the output store. Its value is the name of the text's object. */
 const objectOf = (attribute: TextAttribute): string => `${attribute}_object`
 
-/** The attributes of a text: either the text or its object's name. The other one is undefined. */
+/** The attributes of a text. One has the text itself, the other the name of its object; one of the two is undefined. */
 export type TextFields = Readonly<Record<string, string | undefined>>
 
 /** Merges the attributes of several texts of one item. */

@@ -87,7 +87,8 @@ async function append(rows: SessionRows, seen: SessionHeader, step: ImportStep):
     ...expiry.actions,
   ])
   if (refusal === undefined) return after
-  // The response to an earlier attempt may have been lost. The log then ends with these messages, whose ids are new.
+  // The response to an earlier attempt may have been lost. Ids of imported messages are new. So if the log ends with
+  // the last of them, the attempt has succeeded.
   const latest = await table.read(headerKey(seen))
   return latest !== undefined && textAt(latest, 'head') === after.last ? after : undefined
 }

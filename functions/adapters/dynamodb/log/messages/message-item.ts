@@ -31,11 +31,14 @@ interface Result {
   readonly completedAt?: number
   readonly durationMs?: number
   readonly position?: EventPosition
-  /** Also stored with the call itself. */
+  /** This field is stored with the result, and also in the immutable part of the row. */
   readonly searched?: true
 }
 
-/** The immutable part of a row. The rest are attributes, which conditions check, and the result. */
+/**
+ * The fields in the immutable part of a row. All other fields are in the result, or are separate attributes that later
+ * writes check or change.
+ */
 type Fixed = Omit<Message, 'id' | 'status' | 'generation' | 'resolutionHash' | 'decision' | 'feedback' | keyof Result>
 
 const RESULT_FIELDS = [
@@ -99,7 +102,7 @@ export function putMessage(key: SessionKey, message: Message, texts: readonly Te
   return { put: item, when: absent('pk') }
 }
 
-/** Returns the stored form of a later change to a row. */
+/** Returns a decision or feedback as JSON text; undefined if there is none. */
 export const jsonText = (value: ApprovalDecision | readonly Feedback[] | undefined): string | undefined =>
   value === undefined ? undefined : JSON.stringify(value)
 

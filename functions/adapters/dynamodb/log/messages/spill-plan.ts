@@ -7,14 +7,14 @@ export interface PlannedText {
 }
 
 /**
- * Maximum bytes of all texts in one atomic write. DynamoDB accepts 4 MB, and for changed rows it also counts the
- * existing content: a round's calls, and later their results.
+ * Maximum bytes of all texts in one atomic write. DynamoDB accepts 4 MB. It also counts the existing content of a
+ * changed row: when results are stored, it counts their calls again.
  */
 export const WRITE_LIMIT = 1_500_000
 
 /**
- * Decides which texts go to the output store, so that every item is below 400 KB and the whole write below 4 MB. First
- * are the texts above their own limit, then the largest ones until the rest fits.
+ * Decides which texts go to the output store, so that every item is below 400 KB and the whole write below 4 MB. First,
+ * it selects the texts above their own limits. Then it selects the largest remaining ones until the others fit.
  */
 export function planSpill(texts: readonly PlannedText[]): boolean[] {
   const spilled = texts.map(({ bytes, limit }) => bytes > limit)

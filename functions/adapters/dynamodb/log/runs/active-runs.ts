@@ -14,20 +14,26 @@ import type { Action } from '../../table.ts'
 /** A run that was accepted for a key. The run belongs to the key's tenant. */
 type Accepted = readonly [session: string, run: string]
 
-/** Size at which ended runs are removed from the list even below the key's cap. An item has at most 400 KB. */
+/**
+ * Size at which ended runs are removed from the list, even if the list has fewer runs than the API key's cap. An item
+ * has at most 400 KB.
+ */
 const MAX_LIST_BYTES = 300_000
 
-/** Ids of keys may contain any character. */
+/**
+ * Returns the key of the item with an API key's accepted runs. The id is hashed, because it may contain any character.
+ */
 export const activeKey = (keyId: string): ItemKey => ({
   pk: `A#${sha256(JSON.stringify(keyId))}`,
   sk: '#ACTIVE',
 })
 
 /**
- * Returns the action that enforces a key's cap, to be part of the write that accepts a run. It adds the run to the item
- * with the key's runs, if that item is unchanged since the read. So concurrent writes never exceed the cap.
- * The end of a run writes nothing. If the list is full, by the cap or by its size, strong reads show which of its runs
- * have ended. Throws `too_many_active_runs` if none has ended.
+ * Returns the action that enforces an API key's cap, to be part of the write that accepts a run. It adds the run to the
+ * item that lists the API key's runs. The action fails if the item has changed since this function read it, so
+ * concurrent writes never exceed the cap.
+ * The end of a run does not change the item. If the list reaches the cap or its maximum size, strong reads show which
+ * of its runs have ended, and the action removes these. Throws `too_many_active_runs` if none has ended.
  */
 export async function countActions(
   rows: SessionRows,

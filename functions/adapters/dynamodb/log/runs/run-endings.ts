@@ -39,7 +39,7 @@ import { countUsage } from '../usage/usage-items.ts'
 
 type Ended = NonNullable<Awaited<ReturnType<RunLog['endRun']>>>
 
-/** Maximum attempts. An attempt fails only if a client has written to this session meanwhile. */
+/** Maximum attempts. An attempt fails only if a client writes to the session between its read and its write. */
 const ATTEMPTS = 16
 
 /** Reads the header and the run of a lease with strong reads. */
@@ -137,7 +137,7 @@ function requireGreater(message: AssistantMessage | undefined, header: Item): vo
     throw new TooltrailError('storage_failed', `message id ${message.id} is not greater than the last, ${head}`)
 }
 
-/** Closes calls with `close`. Each must be unchanged since the read, because a client may resolve a waiting call. */
+/** Returns the actions that close calls with `close`. They fail if a client has just resolved one of the calls. */
 export async function closeRows(
   { bodies }: SessionRows,
   key: SessionKey,
@@ -163,7 +163,7 @@ const isQueued = (header: Item): boolean => (numberAt(header, 'queued') ?? 0) > 
 
 const waitingIn = (calls: readonly ToolMessage[]): number => calls.filter(({ status }) => status === 'waiting').length
 
-/** Closes calls before the run ends, if there are more than one write can take. A later write ends the run. */
+/** Returns the actions that close some calls before the run ends, if one write cannot close all of them. */
 async function closeActions(
   rows: SessionRows,
   lease: Lease,
@@ -221,8 +221,8 @@ async function endActions(rows: SessionRows, lease: Lease, end: RunEnd, state: E
 }
 
 /**
- * Adds the run to the session's totals once. `folded` names the last added run, for readers that see both items at
- * different times.
+ * Adds the run's counters to the session's totals. `folded` names the last added run, so that readers that still see
+ * this run as active in the header do not count it twice.
  */
 const foldTotals = (lease: Lease, counters: Readonly<Record<string, number>>): Change => ({
   set: { folded: lease.runId },
@@ -230,8 +230,8 @@ const foldTotals = (lease: Lease, counters: Readonly<Record<string, number>>): C
 })
 
 /**
- * Requires the head that was read. A late write of this holder, between the read and this write, may have appended
- * calls that would never end.
+ * Requires that the log has not grown since it was read. A delayed write of this holder may have appended calls, and
+ * these calls would never end.
  */
 function endCondition(lease: Lease, { outcome }: RunEnd, header: Item): Condition {
   const queue = isQueued(header) ? above('queued', 0) : is('queued', 0)
@@ -241,12 +241,12 @@ function endCondition(lease: Lease, { outcome }: RunEnd, header: Item): Conditio
 }
 
 /**
- * If the last activity is at most this long after the latest message, lists use the message's time. One entry then
- * serves both times.
+ * If the last activity is at most this long after the latest message, lists use the message's time for both. One list
+ * entry then serves both sort orders.
  */
 const SAME_ACTIVITY_MS = 2_000
 
-/** Updates the lists with the run's end, unless a later run was accepted. */
+/** Returns the list changes at a run's end. The status changes only if no later run was accepted. */
 function listAtEnd(header: Item, { message, outcome }: RunEnd, now: number): HeaderWrite {
   const latest = lastMessageAt(header, [message])
   const isSame = latest !== undefined && latest <= now && now - latest <= SAME_ACTIVITY_MS

@@ -47,13 +47,15 @@ export function createDynamoRunInbox(dependencies: DynamoDependencies): RunInbox
 const countRun = async (rows: SessionRows, key: SessionKey, limits: RunLimits, runId: string): Promise<Action[]> =>
   limits.mostActive === undefined ? [] : (await import('./active-runs.ts')).countActions(rows, key, limits, runId)
 
-/** Sets the session's opening from its first input. Most inputs are not the first. */
+/** Returns the write that sets the session's opening from its first input. For any later input, the write is empty. */
 async function openBy(key: SessionKey, header: Item, { input }: Run): Promise<HeaderWrite> {
   if (input === undefined || isOpened(header)) return NO_WRITE
   return openSession(key, header, (await import('../../../../log/title.ts')).openingOf(input.parts))
 }
 
-/** Repeats work that returns undefined if the session changed between its read and its write. */
+/**
+ * Repeats work until it returns a value. Work returns undefined if the session changed between its read and its write.
+ */
 async function untilDecided<Resolution>(
   { clock }: SessionRows,
   key: SessionKey,
@@ -93,7 +95,7 @@ async function enqueue(rows: SessionRows, key: SessionKey, newRun: NewRun): Prom
 
 async function assertCapacityOf(rows: SessionRows, tenant: string, limits: RunLimits): Promise<void> {
   await requireBudgetOf(rows.table, tenant, limits, rows.clock.now())
-  // There is no run yet, so only the error matters, not the actions.
+  // Only an error of this check matters. The returned actions are not used, because there is no run yet.
   await countRun(rows, { tenant, session: '' }, limits, '')
 }
 
@@ -179,8 +181,8 @@ async function putInQueue(
       update: headerKey(key),
       when: all(
         ...[live, tailBelow(run.id), blocked ? isBlockedBy(header) : isNotBlocked, ...idleWhereAsked(header, run)],
-        // No import may have been added meanwhile, because `tail` does not name its runs. A busy session accepts no
-        // import.
+        // An import since the read must make this write fail. The condition on `tail` does not detect an import,
+        // because `tail` does not name imported runs. A busy session accepts no import.
         isBusy(header) ? stillBusy : is('gen', header.generation),
         ...[...list.when, ...opened.when],
       ),
@@ -213,7 +215,7 @@ const stillBusy: Condition = any(present('active_run'), someWait('queued'))
 const isBlockedBy = ({ activeRun = '' }: SessionHeader): Condition =>
   all(is('active_run', activeRun), is('paused', true), notCancelled, someWait('waiting'))
 
-/** Returns the conditions under which the checks of `requireAcceptable` still hold at the write. */
+/** Returns conditions that repeat the checks of `requireAcceptable` when the write happens. */
 function idleWhereAsked(header: SessionHeader, run: Run): Condition[] {
   const isEmpty = is('queued', 0)
   if (run.trigger === 'continue') return [is('tail', header.tail ?? ''), absent('active_run'), isEmpty]

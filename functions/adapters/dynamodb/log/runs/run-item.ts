@@ -12,9 +12,11 @@ import { usageOf } from '../usage/usage-counters.ts'
 import { readJson } from '../../../../log/json/exact-json.ts'
 
 /*
- * In addition to the run's own fields, an item has `since` and `last`: the log's last message when the run started and
- * when it ended. `ended_gen` is the generation of the holder that ended it. `request_rev` counts how often its tools or
- * instructions were replaced.
+ * In addition to the run's own fields, an item has:
+ *
+ * - `since`: the log's last message when the run started.
+ * - `last`: the log's last message when the run ended.
+ * - `ended_gen`: the generation of the holder that ended the run.
  */
 
 type Fixed = Pick<
@@ -81,8 +83,9 @@ export function putRun(key: SessionKey, run: Run, texts: readonly TextFields[], 
 }
 
 /**
- * Returns the action that stores the ended run of an imported turn, whose texts are stored. The run is new, after the
- * message `since`, or was stored by an earlier step. `last`: its last message.
+ * Returns the action that stores the ended run of an imported turn. Store the run's texts first. A new run follows the
+ * message `since`. If `isNew` is false, an earlier step has stored the run, and the action updates it. `last` is the
+ * run's last message.
  */
 export function putImportedRun(
   key: ItemKey,
@@ -134,7 +137,10 @@ export const textOfNotices = (id: string, notices: readonly RunNotice[]): Text =
   text: JSON.stringify(notices),
 })
 
-/** Requires that no decision was recorded since this item was read, so that rewriting the notices loses none. */
+/**
+ * Requires that no decision was recorded since this item was read. A decision adds notices, which a rewrite of the
+ * notices would lose.
+ */
 export function decidedAs(run: Item): Condition {
   const decisions = numberAt(run, 'decisions')
   return decisions === undefined ? absent('decisions') : is('decisions', decisions)

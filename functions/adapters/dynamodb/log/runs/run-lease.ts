@@ -102,7 +102,10 @@ async function start(
   return startedBefore(rows, key, await table.read(headerKey(key)), owner)
 }
 
-/** Returns the run that this owner has already started, if the store's response was lost. */
+/**
+ * If this owner has already started a run and the store's response was lost, returns that run. Otherwise, returns
+ * undefined.
+ */
 async function startedBefore(
   rows: SessionRows,
   key: { readonly tenant: string; readonly session: string },
@@ -177,7 +180,8 @@ async function claim(rows: SessionRows, lease: Lease): ReturnType<RunLease['clai
     open,
   })
   if (running.length === 0) return result(before, seen)
-  // A claim fails if the call has ended meanwhile, or if a later holder was faster. The reads below show which.
+  // A claim fails if its call has ended since it was read, or if a later holder has claimed it. The reads below show
+  // which.
   await Promise.all(
     running.map(({ id }) =>
       table.update(
@@ -201,7 +205,8 @@ async function heartbeat({ table }: SessionRows, lease: Lease, until: number): P
   const updated = await table.update(headerKey(lease), all(mine(lease), below('lease_until', until)), {
     set: { lease_until: until, ...(movesDue ? { due: until } : {}) },
   })
-  // If the lease is still held, a later heartbeat was faster, and the lease lasts longer than requested.
+  // The update also fails if a later heartbeat was faster. The lease is then still held, and lasts at least until
+  // `until`.
   if (!updated.done && !isHeld(updated.item, lease)) throw new LeaseLost(lease.session, lease.generation)
 }
 

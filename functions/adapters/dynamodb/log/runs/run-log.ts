@@ -170,8 +170,8 @@ async function repair(
     const batch = batchOf(rest)
     const actions = await closeRows(rows, lease, batch, (call) => interruptedCall(call, completedAt, position))
     const refusal = await rows.table.write([{ check: headerKey(lease), when: mine(lease) }, ...actions])
-    // Only this holder ends calls that it has claimed, and not during a repair. So a refusal means that the lease is
-    // lost.
+    // No other process ends calls that this holder has claimed, and this holder ends none during a repair. So a refusal
+    // means that the lease is lost.
     if (refusal !== undefined) throw new LeaseLost(lease.session, lease.generation)
     rest = rest.slice(batch.length)
   }
@@ -198,7 +198,7 @@ async function readCalls(
   )
 }
 
-/** The queued run whose input becomes a message, and the message's position. */
+/** The queued run whose input becomes a message, and the id and position of this message. */
 interface Steering {
   readonly queuedRunId: string
   readonly messageId: string
@@ -228,7 +228,8 @@ async function steer(
   if (input === undefined) return undefined
   const message = { ...input, ...definedFields({ position }) }
   const texts = await bodies.store(lease, textsOfMessage(message))
-  // Lists show the latest run. If that was the queued one, they now show the active run.
+  // Lists show the status of the latest run. If the queued run is the latest, they now show the status of the active
+  // run, which it joins.
   const list = textAt(header, 'tail') === queuedRunId ? relist(header, { runStatus: 'running' }) : NO_WRITE
   const refusal = await table.write([
     {
@@ -250,7 +251,8 @@ async function steer(
     ...removeSteering(lease, queued),
   ])
   if (refusal === undefined) return message
-  // An earlier attempt without a response may have succeeded since the read. The next attempt finds its message.
+  // An earlier attempt without a response may have stored the message after the reads above. The next attempt finds
+  // that message.
   if (hasMoved(refusal, header) || (await table.read(messageKey(lease, messageId))) !== undefined) return MOVED
   if (refusal[0] !== undefined && !isHeld(refusal[0].item, lease)) throw new LeaseLost(lease.session, lease.generation)
   if (refusal[1 + list.actions.length] !== undefined) return undefined

@@ -54,7 +54,10 @@ export function leaseAtStart(key: SessionKey, header: Item, start: Start): Lease
   }
 }
 
-/** Returns this owner's lease, if the header shows that its start or acquire was stored. */
+/**
+ * Returns this owner's lease if the header names this owner. The owner then has started a run or acquired the lease,
+ * and the store's response was lost.
+ */
 export function landedLease(key: SessionKey, header: Item | undefined, owner: string): Lease | undefined {
   const runId = header && textAt(header, 'active_run')
   if (header === undefined || runId === undefined || textAt(header, 'lease_owner') !== owner) return undefined
@@ -69,7 +72,7 @@ export function landedLease(key: SessionKey, header: Item | undefined, owner: st
   }
 }
 
-/** Reads back a start that was stored. */
+/** Reads a started run and its first message. It is used if the response to the start was lost. */
 export async function landedStart(rows: SessionRows, lease: Lease, header: Item, item: Item): Promise<Started> {
   const run = await runOf(rows.bodies, lease, item, header)
   const [first] = await rowsOfRun(rows, lease, item)

@@ -16,7 +16,7 @@ import { countUsage } from '../usage/usage-items.ts'
 /** Id for the object of a context that is too large for its item. */
 export const CONTEXT_ID = `${'0'.repeat(25)}1`
 
-/** Returns the stored decisions of an item; nothing without an item. */
+/** Returns the decisions that an item stores. Without an item, there are none. */
 export async function contextOf(
   { bodies }: SessionRows,
   key: SessionKey,
@@ -26,7 +26,7 @@ export async function contextOf(
   return text === undefined ? {} : (JSON.parse(text) as SessionContext)
 }
 
-/** Returns the action that stores the decisions. Their text is stored when this resolves. */
+/** Stores the text of the decisions, and returns the action that writes their item. */
 export async function putContext(
   { bodies }: SessionRows,
   key: SessionKey,

@@ -8,9 +8,13 @@ import { sessionOf, timeOfPlace } from '../../keys.ts'
 /*
  * In addition to the protocol's fields, a header has:
  *
- * - `due_shard`, `group`, `owner_group`, `at`: the keys of the indexes. More for lists: `list-entries.ts`.
- * - `messages` and times of messages: `message-numbers.ts`. `opened`: the session has an opening (`opening-item.ts`).
- * - `started`: the last run started; older ones are not queued. `runs`: started so far. `ttl_days`.
+ * - `due_shard`, `group`, `owner_group`, `at`: the keys of the indexes. Fields for lists are described in
+ *   `list-entries.ts`.
+ * - `messages` and times of messages: described in `message-numbers.ts`.
+ * - `opened`: the session has an opening (`opening-item.ts`).
+ * - `started`: the run that started last. Runs with lower ids are no longer queued.
+ * - `runs`: the number of runs that have started.
+ * - `ttl_days`: the days after which the session expires.
  * - `copy_gen`: the generation after the last step of a copy that is not complete (`deletion/expiry.ts`).
  * - `rounds` and token counts of the active run.
  */

@@ -5,8 +5,8 @@ import type { Change } from '../../expressions.ts'
 
 /*
  * A header has `messages` (the number of inputs and completions), and `first_at` and `last_at` (the times of the
- * earliest and the latest message). `imported_at` is the time of the latest imported message, which may be later than
- * the times of subsequent messages.
+ * earliest and the latest message). `imported_at` is the time of the latest imported message. Messages that are
+ * appended after the import may have earlier times.
  */
 
 /** Returns the message counts and times of a header. */
@@ -16,7 +16,7 @@ export function messagesOf(header: Item): SessionMessages {
   return firstAt === undefined || lastAt === undefined ? { count } : { count, firstAt, lastAt }
 }
 
-/** Returns the time of the latest message in the header and these messages. */
+/** Returns the latest of the times in the header and of the times of these messages. */
 export function lastMessageAt(header: Item, messages: readonly (Message | undefined)[] = []): number | undefined {
   const added = messages.map((message) => message?.createdAt)
   const times = [numberAt(header, 'last_at'), numberAt(header, 'imported_at'), ...added]

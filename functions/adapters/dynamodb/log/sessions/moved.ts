@@ -3,13 +3,18 @@ import { numberAt, type Item } from '../../attributes.ts'
 import type { Refusal } from '../../retry.ts'
 import { isLive } from './header-item.ts'
 
-/** Result of an attempt whose session has moved in lists between read and write, without any other conflict. */
+/**
+ * Result of an attempt that was refused only because the session's list entries changed between its read and its write.
+ */
 export const MOVED = Symbol('moved')
 
-/** Maximum attempts. An attempt finds the session moved only if its details or its queue have changed meanwhile. */
+/**
+ * Maximum attempts. An attempt returns `MOVED` only if the session's details or queue changed between its read and its
+ * write.
+ */
 const ATTEMPTS = 16
 
-/** Repeats work while it finds the session moved. */
+/** Repeats work while it returns `MOVED`. */
 export async function untilUnmoved<Result>(work: () => Promise<Result | typeof MOVED>): Promise<Result> {
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     const result = await work()
@@ -19,8 +24,8 @@ export async function untilUnmoved<Result>(work: () => Promise<Result | typeof M
 }
 
 /**
- * Whether a write that began with this header was refused only because the session has moved in lists. Its holder is
- * still the same.
+ * Whether a write was refused only because the session's list entries have changed since this header was read. The
+ * session still has the same holder.
  */
 export function hasMoved(refusal: Refusal, header: Item): boolean {
   const item = refusal[0]?.item

@@ -8,8 +8,8 @@ import { NO_WRITE, type HeaderWrite } from './header-write.ts'
 export const isOpened = (header: Item): boolean => flagAt(header, 'opened')
 
 /**
- * Returns the write that sets the session's opening, unless it has one. The opening's title is stored with the details,
- * and used while they have no other title.
+ * Returns the write that sets the session's opening; an empty write if the session has one. The opening's title is
+ * stored with the details. It is the session's title as long as the details have no other.
  */
 export function openSession(key: SessionKey, header: Item, opening: Opening | undefined): HeaderWrite {
   if (opening === undefined || isOpened(header)) return NO_WRITE

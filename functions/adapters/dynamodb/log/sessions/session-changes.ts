@@ -27,7 +27,10 @@ export const bindSession = (rows: SessionRows, key: SessionKey): Promise<void> =
 export const describeSession = (rows: SessionRows, key: SessionKey, about: SessionAbout): Promise<void> =>
   rewriteDetails(rows, key, (details) => describedDetails(details, about))
 
-/** The usage is counted first, because it was spent even if the title is not stored. */
+/**
+ * Stores a title that a model has generated. The usage is counted first, because it was spent even if the title is not
+ * stored.
+ */
 export async function recordTitle(
   rows: SessionRows,
   key: SessionKey,

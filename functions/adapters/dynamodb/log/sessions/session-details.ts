@@ -40,7 +40,10 @@ export const putDetails = (key: SessionKey, body: TextFields): Action => ({
   put: toItem({ ...detailsKey(key), ...body, rev: 1 }),
 })
 
-/** Returns the details of an item. Earlier versions stored only given titles, without their source. */
+/**
+ * Returns the details of an item. Earlier versions stored a title only if its source was `given`, and did not store the
+ * source.
+ */
 export async function detailsOf({ bodies }: SessionRows, key: SessionKey, item: Item | undefined): Promise<Details> {
   const body = item && (await bodies.read(key, item, 'body'))
   if (body === undefined) throw new Error(`session ${key.session} has no details`)
@@ -48,15 +51,15 @@ export async function detailsOf({ bodies }: SessionRows, key: SessionKey, item: 
   return details.title === undefined ? details : { ...details, titleSource: details.titleSource ?? 'given' }
 }
 
-/** Returns the details with a title: the opening's title, if they have no other. */
+/** Returns the details with a title. Details without a title get the title of the opening, if there is one. */
 export function titledDetails(details: Details, item: Item | undefined): Details {
   const title = item && textAt(item, 'opening_title')
   return details.title !== undefined || title === undefined ? details : { ...details, title, titleSource: 'input' }
 }
 
 /**
- * Returns the details with the current metadata names of an import's origin; the identical object if it already has
- * them.
+ * Returns details whose metadata has the current names for an import's origin. Returns the same object if it already
+ * has these names.
  */
 export function placedDetails(details: Details): Details {
   const metadata = withPlaceNames(details.metadata)

@@ -31,7 +31,7 @@ export function createSessionRows({ client, tableName, outputs, clock }: DynamoD
   return { table: createTable({ client, tableName, clock }), bodies: createBodies({ outputs }), clock }
 }
 
-/** Runs per read. Nearly always, the first one is the result. */
+/** Runs per read. In nearly all cases, the caller needs only the first queued run. */
 const FEW = 8
 
 /**

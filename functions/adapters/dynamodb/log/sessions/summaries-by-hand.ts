@@ -39,9 +39,9 @@ async function summaryUnder(
 }
 
 /**
- * The generation increases at each acquire and release of the lease. An unchanged generation therefore proves that no
- * process has worked on the session since. The usage is counted first, because it was spent even if the summary is not
- * stored.
+ * Stores a summary that a person has requested, if no process has worked on the session since `seen` was read. The
+ * generation increases at each acquire and release of the lease, so an unchanged generation proves this. The usage is
+ * counted first, because it was spent even if the summary is not stored.
  */
 async function recordSummary(rows: SessionRows, seen: SessionHeader, made: SummaryByHand): Promise<boolean> {
   const { table } = rows

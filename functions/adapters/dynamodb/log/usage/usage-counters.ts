@@ -14,7 +14,9 @@ const FIELDS = [
   'reasoningTokens',
   'totalTokens',
 ] as const satisfies readonly (keyof Usage)[]
-/** Counter of an agent's completions. It makes the agent known even if its provider reports no tokens. */
+/**
+ * Counter of an agent's completions. It shows that the agent had completions, even if its provider reports no tokens.
+ */
 const COMPLETIONS = 'u:'
 const COUNTER = /^u([0-5]?):(".*")$/su
 
@@ -28,7 +30,7 @@ export function counted(agent: string, usage: Usage = NO_USAGE): Record<string, 
   return { [`${COMPLETIONS}${quoted}`]: 1, ...Object.fromEntries(tokens) }
 }
 
-/** Returns the counts that one completion adds to its run. A leader's completion is a round. */
+/** Returns the counts that one completion adds to its run. Only a leader's completion counts as a round. */
 export const countedInRun = (message: AssistantMessage): Record<string, number> => ({
   rounds: isLeaders(message) ? 1 : 0,
   ...counted(message.agent, message.usage),

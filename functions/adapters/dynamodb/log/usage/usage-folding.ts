@@ -20,14 +20,15 @@ export const someCounters = (header: Item): string[] => counterNames(header).sli
 export const hasMoreCounters = (header: Item): boolean => counterNames(header).length > MAX_COUNTERS
 
 /**
- * Number of counters whose values a move checks. A move removes all of its counters at once, so each of them shows
- * whether another move was faster.
+ * Number of counters whose values a move checks. Each move removes all the counters that it moves. So any checked
+ * counter shows whether another move was faster.
  */
 const CHECKED_COUNTERS = 50
 
 /**
- * Moves some counters from the header to the run and the session's totals, before the write that ends the run. It is
- * refused if they have changed since `header` was read: an earlier attempt without a response may have moved them.
+ * Returns the actions that move some counters from the header to the run and to the session's totals, before the write
+ * that ends the run. The actions fail if the counters have changed since `header` was read: an earlier attempt without
+ * a response may have moved them.
  */
 export function moveCounters(lease: Lease, header: Item): Action[] {
   const names = someCounters(header)

@@ -32,7 +32,7 @@ export const SUM_PREFIX = 'T#'
 export const dayPartitions = (tenant: string, day: string): string[] =>
   Array.from({ length: PARTITIONS }, (_, place) => `U#${tenant}#${day}#${place}`)
 
-/** Ids of keys may contain any character. */
+/** Ids of API keys are hashed, because they may contain any character. */
 const keyPartition = (keyId: string, day: string): string => `UK#${hashOf(keyId)}#${day}`
 
 /** Prefix of the items of an owner's sessions; without an owner, of all sessions. */
@@ -74,7 +74,7 @@ export function countCompletion(
 
 const DAY_SECONDS = 86_400
 
-/** Time after which a key's sum of a day is not needed, in seconds since 1970, the form of DynamoDB's time to live. */
+/** Returns the time after which DynamoDB may remove the usage of an API key on this day, in seconds since 1970. */
 const forgottenAt = (day: string): number => Date.parse(day) / 1_000 + 3 * DAY_SECONDS
 
 function placesOf(key: SessionKey): readonly [number, number, number] {
@@ -82,7 +82,7 @@ function placesOf(key: SessionKey): readonly [number, number, number] {
   return [first, second, third]
 }
 
-/** Selects the items of a key's sum of a day. */
+/** Selects the items with the usage of an API key on one day. */
 export const sumsOfKey = (keyId: string, day: string): Condition => is('pk', keyPartition(keyId, day))
 
 /** Returns an item's counts, by agent and model. */

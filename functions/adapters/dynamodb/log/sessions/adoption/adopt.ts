@@ -13,9 +13,15 @@ import { detailsOf, listedAs, placedDetails, replaceDetails, storeDetails } from
 import { readResolvedRun, type SessionRows } from '../session-rows.ts'
 import { readJson } from '../../../../../log/json/exact-json.ts'
 
-/** Messages at each end of a log that are read for its times and its opening. */
+/**
+ * Number of messages that are read at the beginning and at the end of a log. They show the opening, and the times of
+ * the first and the last message.
+ */
 const MESSAGES_READ = 20
-/** Maximum number of messages that are counted one by one. For a longer log, the count is at least two per run. */
+/**
+ * Maximum number of messages that are read for the count. If the log has more, the count is an estimate: at least two
+ * per run.
+ */
 const MAX_COUNTED = 2_000
 /** Ids of messages sort between these bounds. */
 const [LOWEST, HIGHEST] = ['0', 'Z'.repeat(27)]
@@ -32,7 +38,8 @@ export async function adopt(rows: SessionRows, key: SessionKey, header: Item): P
   const stored = await detailsOf(rows, key, item)
   const details = placedDetails(stored)
   if (details !== stored) {
-    // A separate write, because the write that opens the session changes the same item.
+    // The details need a separate write. The write below may change their item too, to store the opening's title, and
+    // one write cannot change an item twice.
     const placed = replaceDetails(key, item, await storeDetails(rows, key, details))
     if ((await table.write([{ check: headerKey(key), when: live }, placed])) !== undefined) return
   }
@@ -66,7 +73,7 @@ export interface Outline {
   readonly opening: Opening | undefined
 }
 
-/** Reads the outline of a log. At most `mostCounted` messages are counted, and the number of rows read is limited. */
+/** Reads the outline of a log, from a limited number of rows. At most `mostCounted` messages are counted one by one. */
 export async function outlineOf(rows: SessionRows, key: SessionKey, header: Item, mostCounted = 0): Promise<Outline> {
   if (textAt(header, 'head') === undefined) return { messages: { count: 0 }, opening: undefined }
   const first = await messagesAt(rows, key, 'first')
@@ -99,7 +106,8 @@ async function countMessages({ table }: SessionRows, key: SessionKey, header: It
   let left = most
   for await (const item of most === 0 ? [] : table.query({ keys: range(key) })) {
     const body = textAt(item, 'body')
-    // A body in the output store is not read here, but counted. Nearly all such messages are the leader's.
+    // A body in the output store is not read here. Its message is counted, because nearly all such messages are the
+    // leader's.
     if (textAt(item, 'role') !== 'tool' && (body === undefined || isCounted(readJson(body) as Message))) count++
     if (--left === 0) break
   }

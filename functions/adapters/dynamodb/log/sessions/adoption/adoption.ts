@@ -7,8 +7,8 @@ import { isListed } from '../lists/list-entries.ts'
 import type { SessionRows } from '../session-rows.ts'
 
 /*
- * Sessions of earlier versions are in separate lists by `updatedAt`, and have no message counts. The next write of such
- * a session, or the sweeper, adopts it. After that, it is like any other session.
+ * Sessions of earlier versions are in separate lists, sorted by `updatedAt`, and have no message counts. The next write
+ * of such a session, or the sweeper, adopts the session. An adopted session is like any other.
  */
 
 const ATTEMPTS = 16

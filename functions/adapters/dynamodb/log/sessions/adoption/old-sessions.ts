@@ -10,13 +10,16 @@ import { createSessionRows, type DynamoDependencies, type SessionRows } from '..
 
 /** Time between two passes. Processes of the earlier version may run for a while in parallel. */
 const DAY_MS = 86_400_000
-/** Maximum number of passes. A session that cannot be read is found in each of them. */
+/**
+ * Maximum number of passes. A session that cannot be read is found in every pass, so without this limit, passes would
+ * never end.
+ */
 const MAX_PASSES = 7
 
 /**
- * Adopts sessions of earlier versions among the next `limit` entries of the index by tenant. An item stores the pass's
- * progress; the last pass finds none. Returns whether more may follow now. Rejects if a session could not be adopted;
- * the next call then begins after it.
+ * Adopts sessions of earlier versions among the next `limit` entries of the index by tenant. A pass reads the whole
+ * index, and an item stores its progress. The last pass is a repeated one that finds no such session. Returns whether
+ * the pass has more entries. Rejects if a session could not be adopted; the next call then begins after these entries.
  */
 export async function adoptOldSessions(dependencies: DynamoDependencies, limit: number): Promise<boolean> {
   const rows = createSessionRows(dependencies)
@@ -55,7 +58,7 @@ async function adoptOne(rows: SessionRows, item: Item): Promise<void> {
   if (isLive(header) && !isListed(header)) await listedHeader(rows, key, header)
 }
 
-/** Stores the progress, unless another process is ahead. */
+/** Stores the progress, unless another process has stored some since it was read. */
 async function keepState(
   { table, clock }: SessionRows,
   state: Item,

@@ -28,7 +28,7 @@ export function createDeletionWrites(dependencies: DynamoDependencies): SessionD
     removeRows: (key, limit) => removeRows(rows, key, limit),
     markRemoved: async (key, outputs) => {
       const change = { set: { removed: true, due: clock.now() + LEASE_MS }, add: { gone_outputs: outputs } }
-      // Uses an atomic write, although it has only one item, so that a retry is recognized as such.
+      // An atomic write has a token, so a retry is recognized and the outputs are counted only once.
       await table.write([{ update: headerKey(key), when: is('status', 'deleted'), change }])
     },
     finish: async (key) => {
@@ -68,7 +68,7 @@ async function tombstone(rows: SessionRows, key: SessionKey, ifExpired: boolean)
     ...(ifExpired ? [{ check: expiryKey(key), when: any(absent('pk'), below('due', now + 1)) }] : []),
   ])
   if (refusal === undefined) return true
-  // A holder was faster and raised the generation, so the deletion is tried again.
+  // A holder has raised the generation since the read, so the deletion is tried again.
   return refusal[0]?.item !== undefined && isLive(refusal[0].item) && !ifExpired ? tombstone(rows, key, false) : false
 }
 
@@ -78,7 +78,8 @@ const FORGOTTEN = [
 ]
 
 /**
- * Removes rows and adds their counts in one write, so that nothing is counted twice if other processes remove rows too.
+ * Removes rows and adds their counts to the tombstone in the same write. So no row is counted twice if other processes
+ * remove rows too.
  */
 async function removeRows(rows: SessionRows, key: SessionKey, limit: number): Promise<{ more: boolean }> {
   const { table } = rows
@@ -102,7 +103,10 @@ async function removeRows(rows: SessionRows, key: SessionKey, limit: number): Pr
   return { more: (await someRows(rows, key, 1)).length > 0 }
 }
 
-/** Returns the actions that remove the names of these rows, unless another session has the name now. */
+/**
+ * Returns the actions that remove the items of the names that these rows list. If another session has a name by now,
+ * that name is kept.
+ */
 async function namesOf(
   { table }: SessionRows,
   { tenant, session }: SessionKey,
@@ -118,8 +122,8 @@ async function namesOf(
 }
 
 /**
- * Reads rows other than the tombstone, at least one if there are any. The batch has at most `count` items including the
- * names' own items, and fits one atomic write.
+ * Reads rows other than the tombstone, at least one if there are any. The batch has at most `count` items and fits one
+ * atomic write. A row that lists a name counts as two items, because the name's own item is removed too.
  */
 async function someRows({ table }: SessionRows, key: SessionKey, count: number): Promise<Item[]> {
   const found: Item[] = []

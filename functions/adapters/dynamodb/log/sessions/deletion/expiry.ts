@@ -30,18 +30,20 @@ export const renewExpiry = (key: SessionKey, header: Item, now: number): Action[
   putExpiry(key, numberAt(header, 'ttl_days'), now)
 
 /**
- * Whether the session awaits the rest of a copy (`NewSession.awaitsCopy`). The header has the generation of the copy's
- * last step, so any later run or import ends this state, also one of an earlier version of the program.
+ * Whether the session awaits the rest of a copy (`NewSession.awaitsCopy`). The header has the generation after the
+ * copy's last step. Any later run or import raises the generation and so ends this state, also in an earlier version of
+ * the program.
  */
 export const awaitsCopy = (header: Item): boolean =>
   numberAt(header, 'copy_gen') !== undefined && numberAt(header, 'copy_gen') === numberAt(header, 'gen')
 
-/** Whether the session can expire. An expiry item of a session that cannot is outdated. */
+/** Whether the session can expire. If it cannot, its expiry item is outdated. */
 export const canExpire = (header: Item): boolean => numberAt(header, 'ttl_days') !== undefined || awaitsCopy(header)
 
 /**
- * Returns the changes of a session's expiry by a step of an import, which raises `gen`. A step of a copy that continues
- * postpones the expiry. The last step sets the expiry of the session's `ttlDays`, or removes it.
+ * Returns the changes that one step of an import makes to a session's expiry. The step also raises `gen`. While a copy
+ * continues, each step postpones the expiry. The last step sets the expiry by `ttlDays`, or removes it if the session
+ * has no `ttlDays`.
  */
 export function expiryAfterStep(
   key: SessionKey,

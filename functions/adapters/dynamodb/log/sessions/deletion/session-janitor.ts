@@ -8,7 +8,10 @@ import { isLive, live, notCancelled } from '../header-item.ts'
 import { DUE_INDEX, headerKey, sessionOf, shardsOf } from '../../../keys.ts'
 import { createSessionRows, type DynamoDependencies, type SessionRows } from '../session-rows.ts'
 
-/** Maximum number of pages of each shard that are read for expired sessions, if many of them cannot be deleted now. */
+/**
+ * Maximum number of pages that are read of each shard to find expired sessions. Many expired sessions may have work,
+ * and cannot be deleted now.
+ */
 const EXPIRED_PAGES = 10
 
 /** Creates the reader of due and expired sessions on DynamoDB. */
@@ -56,8 +59,8 @@ async function oldest(rows: SessionRows, shard: string, now: number, limit: numb
 }
 
 /**
- * Returns the oldest expired sessions that are live and have no work. A session with work is not deleted, and does not
- * hide later ones.
+ * Returns the oldest expired sessions that are live and have no work. Sessions with work are skipped, so that they do
+ * not hide later ones.
  */
 async function oldestExpired(rows: SessionRows, shard: string, now: number, limit: number): Promise<DueSession[]> {
   const found: DueSession[] = []

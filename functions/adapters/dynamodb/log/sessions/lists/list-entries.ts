@@ -25,17 +25,23 @@ export interface Listed {
   readonly source?: string | undefined
   /** Status of the latest accepted run. */
   readonly runStatus?: RunStatus | undefined
-  /** The last status other than `queued` and `running`. Lists by `createdAt` keep it meanwhile. */
+  /**
+   * The latest status other than `queued` and `running`. While a run is queued or running, lists by `createdAt` use
+   * this status.
+   */
   readonly settled?: RunStatus | undefined
   readonly createdAt: number
   readonly updatedAt: number
-  /** Undefined without messages. During a run, the value at its start. */
+  /** Time of the latest message; undefined without messages. It does not change between a run's start and its end. */
   readonly lastMessageAt?: number | undefined
 }
 
 export type ListedChange = Partial<Omit<Listed, 'key' | 'settled'>>
 
-/** Whether the header has list entries. Sessions of earlier versions only have their header, in separate lists. */
+/**
+ * Whether the session has list entries. A session of an earlier version has only its header, which is an entry of
+ * separate lists.
+ */
 export const isListed = (header: Item): boolean => numberAt(header, 'list_rev') !== undefined
 
 /** Returns the list fields of a header. */
@@ -85,7 +91,10 @@ export function relist(header: Item, to: ListedChange): HeaderWrite {
   }
 }
 
-/** Header fields that only lists use. A deletion removes them at once, and the other entries with the rows. */
+/**
+ * Header fields that only lists use. A deletion removes these fields at once. It removes the session's other list
+ * entries later, together with the rows.
+ */
 export const LIST_FIELDS = [
   ...['group', 'owner_group', 'at', 'agent_print', 'folder_print', 'source_print'],
   ...['listed', 'settled', 'created', 'updated', 'list_rev'],

@@ -1,7 +1,7 @@
 import type { SessionKey } from '../../../../../domain/session.ts'
 import { firstByte, GROUP_INDEX, OWNER_INDEX, partitionOf } from '../../../keys.ts'
 
-/** The field with an equal value for all sessions of a list. `tenant` is the list of all sessions. */
+/** The field whose value is equal for all sessions of a list. `tenant` is the list of all sessions of a tenant. */
 export type ListField = 'tenant' | 'owner' | 'agent' | 'runStatus' | 'folder' | 'source'
 
 /**

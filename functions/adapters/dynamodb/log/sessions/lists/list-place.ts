@@ -3,15 +3,15 @@ import { placeAt, hashOf } from '../../../keys.ts'
 /** The position where a page ended. */
 export interface ListCursor {
   /**
-   * The position of the entry. For an entry of an earlier version: the beginning of its position, with the hash of its
-   * session in `oldHash`.
+   * The position of the page's last entry. If an earlier version stored that entry, this is only the beginning of its
+   * position, and `oldHash` is the hash of its session.
    */
   readonly place: string
   readonly oldHash?: string
   readonly isSilent: boolean
 }
 
-/** Characters of a session's hash. A cursor has no space for an id. */
+/** Characters of a session's hash in a position. A cursor has no space for a session's id. */
 const HASH_CHARACTERS = 12
 
 const shortHash = (session: string): string => hashOf(session).slice(0, HASH_CHARACTERS)

@@ -33,7 +33,10 @@ interface Part extends Pick<ListEntry, 'isHeader' | 'isOld' | 'isSilent'> {
   readonly group: string
 }
 
-/** Classes of entries per sort order. Each inner list is sorted by one time and merged. */
+/**
+ * Classes of entries that are read for each sort order. The entries of an inner list's classes are merged by time. The
+ * inner lists follow one another.
+ */
 const CLASSES: { readonly [sort in SessionSort]: readonly (readonly ListClass[])[] } = {
   last_message_at: [
     ['both', 'apart'],
@@ -52,7 +55,7 @@ export function leadingCondition(filter: SessionFilter): LeadingCondition {
   if (owner !== undefined) return { field: 'owner', value: hashOf(owner) }
   if (source !== undefined) return { field: 'source', value: hashOf(source) }
   if (agent !== undefined) return { field: 'agent', value: hashOf(agent) }
-  // Lists by `createdAt` only have the last status other than these two.
+  // Lists by `createdAt` cannot select these two statuses: their entries keep the latest status other than these two.
   const isMoving = sort === 'created_at' && (runStatus === 'queued' || runStatus === 'running')
   if (runStatus !== undefined && !isMoving) return { field: 'runStatus', value: runStatus }
   return { field: 'tenant', value: '' }
@@ -133,7 +136,7 @@ async function* entriesOf(
     yield { item, at: requiredText(item, 'at'), ...about }
 }
 
-/** Merges several lists that have this order. */
+/** Merges lists that are all sorted in this order. */
 async function* inOrder(lists: readonly AsyncGenerator<ListEntry>[], order: 'asc' | 'desc'): AsyncGenerator<ListEntry> {
   const heads = await Promise.all(lists.map(async (list) => ({ list, next: await list.next() })))
   for (;;) {
@@ -152,10 +155,13 @@ async function* inOrder(lists: readonly AsyncGenerator<ListEntry>[], order: 'asc
   }
 }
 
-/** Maximum number of entries with equal times that are kept until the cursor's entry is found. */
+/** Maximum number of entries with equal times that are held back while the cursor's entry is searched among them. */
 const MAX_ALIKE = 1_000
 
-/** Yields the entries after the cursor's entry. If that entry has moved and is not found, none is skipped. */
+/**
+ * Yields the entries after the cursor's entry. If the cursor's entry has moved, it is not found. All entries with its
+ * time are then yielded, so that none is skipped.
+ */
 async function* behind(entries: AsyncGenerator<ListEntry>, { place, oldHash }: ListCursor): AsyncGenerator<ListEntry> {
   let alike: ListEntry[] = []
   for await (const entry of entries) {

@@ -62,7 +62,7 @@ export async function listSessions(rows: SessionRows, filter: SessionFilter): Re
   }
 }
 
-/** List entries per request if their sessions need not be compared. */
+/** List entries per request if the entries alone decide what matches. */
 const ENTRIES_PAGE = 250
 
 /** See `SessionStore.findIds`. Reads list entries, and rows of their sessions if the entries cannot decide. */
@@ -106,12 +106,15 @@ function mayMatch(
 }
 
 interface Comparison {
-  /** Whether some conditions need rows of the sessions. */
+  /** Whether the entries alone cannot decide what matches, so that rows of the sessions are read. */
   readonly isNeeded: boolean
   /** Number of rows read so far, except those of matching sessions. */
   rows(): number
   matching(entries: readonly ListEntry[]): Promise<Found[]>
-  /** Returns the entries whose sessions match, unless they have just changed. */
+  /**
+   * Returns the entries whose sessions match. Reads are eventually consistent, so the result may be wrong for sessions
+   * that have just changed.
+   */
   likely(entries: readonly ListEntry[]): Promise<readonly ListEntry[]>
 }
 
@@ -131,7 +134,9 @@ function createComparison(rows: SessionRows, filter: SessionFilter, leading: Lea
   ]
   const each = wanted({ tenant: '', session: '' }).length
   let read = 0
-  /** Compares rows of eventually consistent reads. The remaining sessions are read strongly. */
+  /**
+   * Compares rows of eventually consistent reads. `matching` reads the sessions that remain again, with strong reads.
+   */
   async function likely(entries: readonly ListEntry[]): Promise<ListEntry[]> {
     const keys = entries.map(({ item }) => sessionOf(item))
     const items = await table.readManyEventually(keys.flatMap(wanted))
@@ -164,15 +169,18 @@ function createComparison(rows: SessionRows, filter: SessionFilter, leading: Lea
         if (of === undefined) return []
         return matches(session, openingText(of.opening) ?? outline?.opening?.text) ? [{ session, entry: of.entry }] : []
       })
-      // Counts entries without a session on the page. The index may be outdated, and sessions of earlier versions are
-      // read whole.
+      // Counts the entries whose sessions do not match after all. The index may be outdated, and sessions of earlier
+      // versions were not compared before.
       read += remaining.length - fit.length
       return fit
     },
   }
 }
 
-/** Returns the header's status as that of the latest run, because lists take it from the header. */
+/**
+ * Returns a run with the status that lists show, which is a field of the header. Without a header, the status matches
+ * the filter.
+ */
 const shownRun = (header: Item | undefined, { runStatus }: SessionFilter): Pick<Session, 'run'> => {
   const status = header === undefined ? runStatus : textAt(header, 'listed')
   return status === undefined ? {} : { run: { id: '', status: status as NonNullable<Session['run']>['status'] } }
