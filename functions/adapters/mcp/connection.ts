@@ -9,7 +9,7 @@ import { DEFAULT_LIST_MS, MARGIN_MS, openClient, withStreams } from './open-clie
 import type { ConnectionSettings } from './open-client.ts'
 import { createRequestSlots } from './request-slots.ts'
 
-/** Time for which a list of tools is cached, and wait before a new attempt after a failed one. */
+/** Time for which a list of tools is cached, and the minimum wait after a failed attempt to read it. */
 const FRESH_MS = 60_000
 const AVOIDED_MS = 5_000
 /**
@@ -17,7 +17,10 @@ const AVOIDED_MS = 5_000
  * call.
  */
 const CALLS = { maxOpen: 128, maxWaiting: 2_048 }
-/** Limits of the answers to the server's requests, together with notifications. Messages beyond these limits are not sent. */
+/**
+ * Limits of messages that expect no result: answers to the server's requests, and notifications. Messages beyond these
+ * limits are not sent.
+ */
 const ANSWERS = { maxOpen: 4, maxWaiting: 100 }
 
 export interface CallOptions {
@@ -26,7 +29,10 @@ export interface CallOptions {
   readonly signal: AbortSignal
   /** Maximum time between two progress notifications. */
   readonly timeoutMs: number
-  /** The tool may run twice: the call is repeated even if the server may have executed it before it lost the session. */
+  /**
+   * Whether the call may be repeated if the server has lost the session after it may have executed the call. The tool
+   * may then run twice.
+   */
   readonly repeatable?: boolean
   /** Called for each progress notification of the server. */
   readonly progressed?: ToolContext['progressed']
@@ -35,7 +41,7 @@ export interface CallOptions {
 /** The tools of a server, each as the server sent it. */
 export interface ListedTools {
   readonly tools: readonly Json[]
-  /** Names of tools whose headers the protocol does not allow. */
+  /** Names of tools that are dropped, because the protocol does not allow the headers that they declare. */
   readonly refused: readonly string[]
 }
 
@@ -79,7 +85,7 @@ export function createConnection(settings: ConnectionSettings): McpConnection {
     const ended = (): void => void (reading = undefined)
     reading = tools.then(ended, () => {
       ended()
-      // After a failure, the next attempt uses a new connection, but not at once.
+      // After a failure, the next attempt uses a new client, but waits `AVOIDED_MS`.
       clients.forget(opened)
       if (listing === current) listing = { tools, until: clock.now() + AVOIDED_MS }
     })
@@ -91,7 +97,8 @@ export function createConnection(settings: ConnectionSettings): McpConnection {
       const tools = known()
       if (tools !== undefined) return tools
       if (reading === undefined) return read()
-      // The cached list is outdated. All callers that wait share the next list.
+      // The list that is being read is outdated already. All callers that arrive now share the list that is read after
+      // it.
       next ??= reading.then(() => {
         next = undefined
         return known() ?? read()
@@ -136,14 +143,14 @@ function attemptCall(
 /** An initialized client and its requests in flight. */
 interface Opened {
   use<Result>(work: (client: Client) => Promise<Result>): Promise<Result>
-  /** Returns whether the error of one of its requests means that the server has lost the session. */
+  /** Returns whether a request's error shows that the server has lost the session. */
   lossIn(error: unknown): SessionLoss
-  /** Closes the client when its requests have ended. */
+  /** Closes the client as soon as no request is in flight. */
   retire(): void
 }
 
 /**
- * Manages the client of a connection. There is one current client. A previous one remains until its requests have
+ * Manages the clients of a connection. One of them is current. A previous client remains open until its requests have
  * ended.
  */
 function createClients(
@@ -186,7 +193,7 @@ function createOpened(opening: Promise<Client>): Opened {
         closeUnused()
       }
     },
-    // If the client could not be initialized, there was no session that the server could lose.
+    // Without an initialized client, there was no session that the server could lose.
     lossIn: (error) => (client === undefined ? 'none' : sessionLoss(error, client.transport?.sessionId)),
     retire() {
       if (isRetired) return
@@ -197,8 +204,8 @@ function createOpened(opening: Promise<Client>): Opened {
 }
 
 /**
- * Reads all pages of a server's tool list, within the timeout. If the server has forgotten the session, the client that
- * `again` returns reads the list once more.
+ * Reads all pages of a server's tool list, within the timeout. If the server has lost the session, reads the list once
+ * more with the client that `again` returns.
  */
 async function readList(
   opened: Opened,

@@ -4,12 +4,12 @@ import { nameOf } from './connection.ts'
 import type { McpConnection } from './connection.ts'
 
 /**
- * Minimum characters of a secret that the settings name, and of any other value that is hidden: those of headers and of the
- * address.
+ * Minimum characters of a value that is hidden: first of a secret that the settings name, then of any other value in
+ * the headers or in the address.
  */
 const MIN_SECRET_CHARACTERS = 4
 const MIN_VALUE_CHARACTERS = 8
-/** Minimum characters of a segment of the address's path that is hidden, because it may be a key. */
+/** Minimum characters of a path segment that is hidden. A long segment of the address's path may be a key. */
 const MIN_PATH_CHARACTERS = 16
 const HIDDEN = '[secret removed]'
 
@@ -31,7 +31,8 @@ export function hideSecrets(connection: McpConnection, server: ServerSecrets): M
   const { host } = new URL(server.url)
 
   async function guard<Result>(work: (hide: Hide) => Promise<Result>): Promise<Result> {
-    // If a secret is missing, our own error has its name, but no secret value.
+    // If a secret is missing, this line rejects with our own error. That error contains the secret's name, but no
+    // value.
     const hide = hiderOf(await secretsOf(server))
     try {
       return hideDeep(await work(hide), hide)

@@ -7,7 +7,9 @@ const MAX_TOOLS = 128
 /** Maximum bytes of JSON of one tool, and of all tools of a server. */
 const MAX_TOOL_BYTES = 64 * 1024
 const MAX_LIST_BYTES = 256 * 1024
-/** Maximum number of absent tools that a warning names for one reason, and maximum characters of a name. */
+/**
+ * Maximum number of tools that a warning names for each reason of their absence, and maximum characters of each name.
+ */
 const MAX_NAMED = 10
 const MAX_NAME_CHARACTERS = 80
 
@@ -113,8 +115,8 @@ function readTool(tool: Json): DeclaredTool | string {
 }
 
 /**
- * The schema as the server sent it. Providers refuse requests with a tool whose schema is not one of an object, so a missing type is
- * added, and a tool with another type cannot be used.
+ * Returns the schema as the server sent it, or the reason why it cannot be used. Providers refuse requests with a tool
+ * whose schema does not describe an object. So a missing type is added, and a tool with another type cannot be used.
  */
 function readSchema(schema: Json | undefined): JsonObject | string {
   if (schema === undefined || schema === null) return { type: 'object', properties: {} }

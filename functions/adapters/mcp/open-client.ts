@@ -26,7 +26,7 @@ const STANDING: ResponseLimits = { bytes: 4 * 1024 * 1024, milliseconds: 10 * 60
 const RESULT_BYTES = 28 * 1024 * 1024
 const ACKNOWLEDGEMENT: ResponseLimits = { bytes: 64 * 1024, milliseconds: 10_000 }
 const OTHER: ResponseLimits = { bytes: 2 * 1024 * 1024, milliseconds: 30_000 }
-/** Time that is added to a call's timeout for the MCP package, so that the call's own timeout expires first. */
+/** Margin that is added to a call's timeout for the MCP package. The call's own timeout therefore expires first. */
 export const MARGIN_MS = 5_000
 
 /** Delay before an ended stream is opened again, doubled each time. The server cannot shorten it. */
@@ -55,7 +55,7 @@ interface InFlight {
    */
   readonly signal: AbortSignal
   reconnects: number
-  /** The last form in which the request was sent. A reopened stream carries the response to it. */
+  /** The request as it was last sent. The responses on a reopened stream answer it. */
   sent?: SentRequest
   readonly received: Received
 }
@@ -93,7 +93,7 @@ export async function openClient(
     {
       versionNegotiation: { mode: 'auto' },
       listMaxPages: MAX_PAGES,
-      // Results are not validated here. The schemas come from the server, and compiling them could take any time.
+      // Results are not validated here. The schemas come from the server, and compiling them could take very long.
       jsonSchemaValidator: {
         getValidator: () => (data) => ({ valid: true, data: data as never, errorMessage: undefined }),
       },
@@ -102,7 +102,7 @@ export async function openClient(
   )
   client.onclose = on.lost
   const origin = new URL(settings.url)
-  // Fails early if a secret is missing, so that the MCP package does not wrap the error.
+  // Fails early if a secret is missing. Otherwise, the MCP package would wrap the error.
   await settings.headers()
   const transport = new StreamableHTTPClientTransport(origin, {
     fetch: createFetch(settings, answers),

@@ -20,8 +20,8 @@ export interface Received {
 }
 
 /**
- * A result that the package accepts in every revision of the protocol and with every output schema of a tool. It replaces the
- * real result.
+ * Result that the package gets in place of a call's real result. The package accepts it in every revision of the
+ * protocol, and with every output schema of a tool.
  */
 const PLACEHOLDER = { content: [], structuredContent: {}, resultType: 'complete' }
 const INTERNAL_ERROR = -32_603
@@ -72,7 +72,7 @@ function repairResult(result: Json, { method }: SentRequest, received: Received 
   if (method === 'initialize') return repairIntroduction(withoutNull(result))
   if (received === undefined) return result
   if (method === 'tools/call') {
-    // The server asks for input, which this client never sends. The package fails such a call itself.
+    // The server asks for input, but this client never sends any. The package itself fails the call.
     if (isJsonObject(result) && result['resultType'] === 'input_required') return result
     received.call = result
     return PLACEHOLDER
@@ -103,7 +103,10 @@ function withoutNull(value: Json): Json {
   return isUnchanged ? value : Object.fromEntries(kept)
 }
 
-/** Returns a page with only the fields that the package uses: the tools' names, and their schemas because of `x-mcp-header`. */
+/**
+ * Returns a page with only the fields that the package uses. These are the tools' names, and their schemas, which may
+ * contain `x-mcp-header`.
+ */
 function repairList(page: JsonObject, tools: readonly Json[]): Json {
   const { nextCursor: next, ttlMs, cacheScope } = page
   return {

@@ -163,8 +163,9 @@ const FITS = new RegExp(`^[A-Za-z0-9_-]{1,${MAX_NAME_CHARACTERS}}$`)
 const HASH = 8
 
 /**
- * Returns the name of a server's tool for the model: `server__tool`. A name that is too long, has other characters, or
- * is taken is truncated and gets a hash of the whole name. So a tool always has the same name.
+ * Returns the name of a server's tool for the model: `server__tool`. If this name is taken, is too long or has other
+ * characters, it is shortened, and other characters are replaced. A hash of the whole name then ends it, so that a tool
+ * always gets the same name.
  */
 function modelName(server: string, tool: string, isTaken: (name: string) => boolean): string {
   const whole = `${server}__${tool}`

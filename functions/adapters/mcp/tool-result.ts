@@ -51,7 +51,8 @@ function readResult(result: Json | undefined): ReadResult {
   const failed = isError === true || (typeof isError === 'string' && isError.toLowerCase() === 'true')
   const given = { isError: failed, ...(structured === undefined || structured === null ? {} : { structured }) }
   if (content !== undefined && content !== null) return { ...given, ...readContent(content) }
-  // Without `content`, the other fields are the result. Servers of older protocol versions name it `toolResult`.
+  // Without `content`, the other fields are the structured content. Servers of older protocol versions name it
+  // `toolResult`.
   const others = Object.entries(rest).filter(([name, value]) => !DESCRIBING.has(name) && value !== null)
   const isNamed = 'structured' in given || others.length === 0
   return {
@@ -77,8 +78,8 @@ function noteOf(named: readonly string[]): string[] {
 }
 
 /**
- * Whether the texts already contain the structured content: one text is its JSON, each text is one entry of it, or its JSON is a
- * part of the texts.
+ * Whether the texts already contain the structured content. Either one text is its JSON, or each text is the JSON of
+ * one of its entries, or its JSON is a part of a text.
  */
 function hasStructured(texts: readonly string[], structured: Json): boolean {
   const values = texts.map(parsed)

@@ -10,8 +10,8 @@ interface Pending {
   readonly hint: Hint
   state: 'queued' | 'handling' | 'resting'
   /**
-   * Whether another hint arrived while the handler ran. The handler then runs once more, because its read may have been
-   * earlier.
+   * Whether another hint arrived while the handler ran. The handler then runs once more, because it may have read the
+   * session before that hint was sent.
    */
   again: boolean
   failures: number
@@ -101,7 +101,7 @@ function createConsumer({ clock, pending, handle, notice }: ConsumerParts): Cons
       if (!stopping.signal.aborted) throw error
       return
     }
-    // A later hint may have started the work already.
+    // A later hint may have ended the delay and started the handler already.
     if (entry.state === 'resting' && entry.failures === failures) work(id, entry)
   }
 

@@ -16,9 +16,9 @@ interface CallIds {
 }
 
 /**
- * Creates the call ids of one request. `unique`: the provider rejects ids that are repeated. Logs have ids that are repeated across
- * rounds. A call with the id of an earlier one gets an id that ends with a hash of its message and its index in the batch. The id is
- * the same in every later request.
+ * Creates the call ids of one request. `unique`: the provider rejects repeated ids, but a log may have the same id in
+ * different rounds. A call with the id of an earlier call is sent with another id. This id ends with a hash of the
+ * call's message and of its index in the batch, so it is the same in every later request.
  */
 export function createCallIds(unique: boolean): CallIds {
   const used = new Set<string>()

@@ -105,7 +105,7 @@ function addArguments(draft: CompletionDraft, part: Streamed<'tool-input-delta'>
   return callDelta(draft, call, part.delta)
 }
 
-/** Finishes a call. If its whole form differs from its pieces, the whole form counts. */
+/** Finishes a call. If the complete call differs from the streamed pieces, the complete call is used. */
 function finishCall(draft: CompletionDraft, part: Streamed<'tool-call'>): ModelEvent | undefined {
   const started = unfinished(draft, part.toolCallId)
   const call = started ?? startCall(draft, part.toolCallId, part.toolName)
@@ -123,7 +123,7 @@ function callDelta(draft: CompletionDraft, call: Call, text: string): ModelEvent
 
 const isCall = (part: Piece | Call | undefined): part is Call => part !== undefined && 'complete' in part
 
-/** Converts a part for the log. Text that never arrived is dropped. */
+/** Converts a part for the log. A text part without any text is dropped. */
 function storedPart(part: Piece | Call): AssistantPart[] {
   if (isCall(part)) return [{ type: 'tool_call', id: part.id }]
   return part.type === 'text' && part.text === '' ? [] : [{ ...part }]

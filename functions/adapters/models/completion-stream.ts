@@ -37,8 +37,8 @@ export async function* readCompletion(
       continue
     }
     if (part.type === 'error') {
-      // The package reports an error for a frame of an unknown format. Ignore the error here: the completion fails below if
-      // nothing usable follows.
+      // The package reports an error for each frame of an unknown format. The error is ignored here: the completion
+      // fails below if nothing usable follows.
       if (isUnknown && isEmpty(draft)) continue
       throw toModelError(part.error)
     }
@@ -48,7 +48,8 @@ export async function* readCompletion(
       if (unknownFrames > 0 && isEmpty(draft) && !hasEnd(part.finishReason) && !isCounted(usage)) break
       const { parts, toolCalls, finishReason } = whole(draft, part.finishReason, usage)
       const completion = { parts, toolCalls, model: `${model.provider}/${modelId}`, finishReason, usage }
-      // A stored completion also has signatures and the provider's own usage, so its JSON is checked too.
+      // The stored completion also contains signatures and the provider's own usage. So the length of its JSON is
+      // checked too.
       checkSize(JSON.stringify(completion).length, draft)
       yield { type: 'completion', completion }
       return

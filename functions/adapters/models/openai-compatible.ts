@@ -15,7 +15,7 @@ const TRAITS: ProviderTraits = {
   honoursNone: true,
   refusesBlank: false,
   userMedia: /^(?:image\/.*|application\/pdf|text\/.*)$/,
-  // No media in tool results: Chat Completions would send base64 as text.
+  // Tool results must not contain media, because Chat Completions would send them as base64 text.
   toolMedia: /^(?!)/,
   maxOutputTokens: outputTokensFor('openai-compatible', ''),
   options: {},

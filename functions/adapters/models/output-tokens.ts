@@ -12,7 +12,7 @@ export function outputTokensFor(provider: string, modelId: string): number | und
     case 'anthropic':
       return ANTHROPIC
     case 'bedrock':
-      // Other families use their model's own maximum, which may be lower.
+      // Models of other families use their own maximum, which may be lower than ours.
       return modelId.includes('anthropic.') ? CLAUDE_ON_BEDROCK : undefined
     case 'openai-compatible':
       return SERVER

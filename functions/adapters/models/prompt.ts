@@ -98,8 +98,8 @@ function assistantContent(message: AssistantRequest, ids: readonly string[], tra
 }
 
 /**
- * Converts a result. A provider that requires objects gets `{}` instead of malformed arguments, and the result then
- * quotes them.
+ * Converts a result. If a provider requires the arguments to be an object, it gets `{}` instead of malformed arguments.
+ * The result then quotes the malformed arguments.
  */
 function resultOutput(message: ToolRequest, traits: ProviderTraits, raw: string): LanguageModelV4ToolResultOutput {
   const malformed = traits.arguments === 'parsed' && exactArguments(raw) === undefined

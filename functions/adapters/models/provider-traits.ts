@@ -8,7 +8,7 @@ export interface ProviderTraits {
   readonly arguments: 'raw' | 'parsed'
   /** Call ids that the provider accepts. */
   readonly ids: NameRules
-  /** The package parses the schemas of tools, and throws on one that it cannot parse. */
+  /** Whether the package parses the schemas of tools. It throws if it cannot parse one of them. */
   readonly parsesSchemas?: true
   /** Whether `tool_choice: none` works and keeps the tools declared. */
   readonly honoursNone: boolean

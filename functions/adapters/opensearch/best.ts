@@ -33,15 +33,21 @@ export interface Search {
   readonly bound: number
 }
 
-/** If fewer documents than this contain all terms, the pages also include documents with some of them. */
+/**
+ * Minimum number of documents with all terms. If there are fewer, the pages also include documents with some of the
+ * terms.
+ */
 const ENOUGH = 40
 /**
- * Number of documents that are scored if most of the best ones are self-references. The real events rank below those.
+ * Number of documents that are scored if most of the best events are self-references. The real events rank below those.
  */
 const RESCORE_DEPTH = 500
 /** If no event covers this share of the query, its words are expanded to typos and to words that contain them. */
 const COVERED = 0.75
-/** Limits of this expansion: the document count of a word, and the number of words. */
+/**
+ * Limits of this expansion. A word is expanded if it occurs in at most this many documents, and at most this many words
+ * are expanded.
+ */
 const WIDENED = { documents: 2_000, words: 8 }
 
 export interface FoundDocument extends Candidate {
@@ -53,7 +59,7 @@ export interface FoundDocument extends Candidate {
 export interface Best {
   readonly terms: readonly PlannedTerm[]
   readonly scored: readonly ScoredEvent<FoundDocument>[]
-  /** Clauses that all documents of the search's pages must match, except the best ones. */
+  /** Clauses that all documents on the search's pages must match. The best events are an exception. */
   readonly way: readonly object[]
 }
 
@@ -83,7 +89,10 @@ export async function matchingOf(search: Search): Promise<Matching> {
   return { query, bound, groups, counts, inside: unknownWords(groups, counts) }
 }
 
-/** Scores the usual request's `response`. If most of its events are self-references, requests more documents. */
+/**
+ * Scores the documents of `response`, which answers the usual request. If most of their events are self-references,
+ * requests and scores more documents.
+ */
 async function bestOf(
   search: Search,
   matching: Matching,
@@ -124,10 +133,13 @@ export function eventsOf(
 const coveredBy = (scored: readonly ScoredEvent<FoundDocument>[]): number =>
   scored.reduce((most, event) => Math.max(most, event.covered), 0)
 
-/** Returns the words that no document in the scope contains, also inflected. They may begin other words, or occur inside. */
+/**
+ * Returns the words that no document in the scope contains, not even inflected. Documents may still contain longer
+ * words that include these words.
+ */
 const unknownWords = (groups: readonly TermGroup[], counts: Counts): Inside => new Set(wordsOfAtMost(0, groups, counts))
 
-/** Returns the unknown words and the rare words. The searched word may be another one that contains a rare word. */
+/** Returns the unknown words and the rare words. A rare word may be only a part of the word that the searcher needs. */
 const rareWords = (groups: readonly TermGroup[], counts: Counts): Inside =>
   new Set([
     ...unknownWords(groups, counts),

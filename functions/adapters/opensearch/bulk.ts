@@ -69,8 +69,9 @@ function linesOf({ index, id, version, source }: Operation): string[] {
 }
 
 /**
- * Returns an update of a nonexistent document for each index from which a batch only removes. The engine ignores `require_alias`
- * on removals with a version. But if one operation of a request requires an alias, all operations of the request on that name do.
+ * Returns updates that protect removals: one for each index from which a batch only removes. The engine ignores
+ * `require_alias` on removals with a version. But if one operation of a request requires an alias, all operations of
+ * this request on the same name require it. Each update names a nonexistent document, so it changes nothing.
  */
 function guardsOf(batch: readonly Line[]): string[][] {
   const stored = new Set(batch.flatMap(({ operation: { index, source } }) => (source === undefined ? [] : [index])))
@@ -115,7 +116,8 @@ async function sendBatch(send: Send, batch: readonly Line[]): Promise<Outcome[]>
     )
   }
   const error = `${response.status}: ${JSON.stringify(response.body).slice(0, 500)}`
-  // Only these statuses can be caused by the documents. The documents are then sent one by one to find the faulty one.
+  // Only these statuses can be caused by a document. The batch is then halved again and again, until the faulty
+  // document is sent alone.
   if (response.status !== 400 && response.status !== 413) return every({ kind: 'failed', error })
   if (batch.length === 1) return every({ kind: 'refused', error })
   const half = Math.ceil(batch.length / 2)

@@ -6,7 +6,7 @@ import { tokenize } from '../../search/tokens/tokens.ts'
 import type { Counts, Found } from './search-bodies.ts'
 import { MIN_INSIDE_CHARACTERS } from './term-groups.ts'
 
-/** Maximum number of words to choose expansions from. A user who stores words can create any number. */
+/** Maximum number of words from which expansions are chosen. The stored documents may contain any number of words. */
 const MAX_WORDS = 5_000
 
 interface Known {
@@ -16,9 +16,9 @@ interface Known {
 }
 
 /**
- * Plans the terms with the vocabulary of one search. Frequencies of the query's words are exact. Typos and parts of
- * words are taken from the found documents, which are the relevant ones.
- * Everything is within the search's scope. Documents are tokenized only if a term needs it, in small batches.
+ * Plans the terms with the vocabulary of one search, which has only words within the search's scope. The frequencies of
+ * the query's words are exact. Words with typos and words that contain a query word come from the found documents,
+ * which are the relevant ones. Documents are tokenized only if a term needs it, in small batches.
  */
 export async function planFound(
   parsed: SearchQuery,

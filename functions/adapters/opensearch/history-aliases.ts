@@ -11,16 +11,16 @@ import { ask, type Send } from './requests.ts'
 export interface HistoryAliases {
   /** Creates the first index if there is none. */
   ensure(): Promise<void>
-  /** Returns the own aliases of the indexes that every write goes to; cached for up to `KNOWN_MS`. */
+  /** Returns the own aliases of the indexes that every write goes to. The result is cached for up to `KNOWN_MS`. */
   written(): Promise<readonly string[]>
-  /** Drops the cache, after an index was missing. */
+  /** Drops the cache. Call it after a write has failed, because an index may be missing. */
   forget(): void
   searched(): Promise<readonly string[]>
   /** Returns every existing index that was created for the alias. */
   all(): Promise<readonly string[]>
   /**
-   * Creates an empty index that is written from now on instead of `instead`. Every process writes to it after
-   * `KNOWN_MS`.
+   * Creates an empty index. From now on, writes go to this index, and no longer to those of `instead`. After
+   * `KNOWN_MS`, every process does this.
    */
   build(instead: readonly string[]): Promise<string>
   /** Atomically switches searches and writes to this index. */
@@ -33,13 +33,13 @@ export interface HistoryAliases {
  */
 export const currentPrefix = (alias: string): string => `${alias}-v${INDEX_VERSION}-`
 
-/** The alias of one index. Writes require it, so that a write to a dropped index fails. */
+/** Returns the alias that only this index has. Writes require the alias, so that a write to a dropped index fails. */
 export const ownAlias = (index: string): string => `${index}-own`
 
 /**
- * Maximum time for which a process writes to its cached indexes. If the clock is set back to before the read, the cache
- * expires at once. If it is set back by less, the cache lasts less than twice as long, which a rebuild takes into
- * account.
+ * Maximum time for which a process writes to its cached indexes. If the clock is set back to a time before the read,
+ * the cache expires at once. If the clock is set back by less, the cache may last almost twice as long. A rebuild
+ * therefore waits for twice this time.
  */
 export const KNOWN_MS = 5_000
 
@@ -121,7 +121,10 @@ async function indexesBehind(send: Send, alias: string): Promise<readonly string
   return Object.keys(response.body as object).toSorted()
 }
 
-/** Returns the own aliases of the indexes behind the write alias. Adds those that an earlier version did not create. */
+/**
+ * Returns the own alias of each index behind the write alias. Adds missing own aliases to indexes that an earlier
+ * version created.
+ */
 async function writable(send: Send, alias: string): Promise<readonly string[]> {
   const response = await send({ method: 'GET', path: `/_alias/${alias}-*` })
   if (response.status === 404) return []
@@ -144,7 +147,7 @@ const unavailable = (message: string): TooltrailError =>
 const removals = (indexes: readonly string[] = [], alias: string): object[] =>
   indexes.map((index) => ({ remove: { index, alias } }))
 
-/** The domain logs slow searches from this duration, without their content. */
+/** Durations from which an OpenSearch domain logs slow operations, without their content. */
 const SLOW = {
   'search.slowlog.threshold.query.warn': '2s',
   'search.slowlog.threshold.fetch.warn': '1s',
@@ -163,8 +166,8 @@ async function createIndex(send: Send, index: string, copies: number | undefined
 }
 
 /**
- * Checks that the engine rejects older versions of a document, because this adapter relies on it. Otherwise, the index
- * is not used, instead of slowly becoming wrong. The test document belongs to no tenant.
+ * Checks that the engine rejects older versions of a document, because this adapter relies on it. An index that fails
+ * this check is not used, because its content would slowly become wrong. The test document belongs to no tenant.
  */
 async function probeVersions(send: Send, index: string): Promise<void> {
   const _id = `probe-${crypto.randomUUID()}`

@@ -18,13 +18,14 @@ interface Dependencies {
 }
 
 /**
- * Number of recently written documents that must be searchable before searches switch. Every shard has some of them.
+ * Number of the latest written documents that must be searchable before searches switch to the new index. Every shard
+ * has some of these documents.
  */
 const WATCHED = 1_000
 const POLL_INTERVAL_MS = 500
 /** Timeout until written documents are searchable. OpenSearch Serverless refreshes about every 10 s. */
 const FINDABLE_MS = 120_000
-/** Time after which searches in flight and cached aliases of other processes have ended. */
+/** Time after which other processes have finished their current searches, and their cached aliases have expired. */
 const GRACE_MS = 2 * KNOWN_MS
 
 /** Creates the builder of an alias's next index. */
@@ -44,8 +45,8 @@ export function createOpenSearchHistoryBuilder({
       const leftovers = (await aliases.all()).filter((name) => !searched.includes(name))
       const index = await aliases.build(leftovers)
       await clock.sleep(GRACE_MS)
-      // Leftovers are removed after this wait, because a process of an earlier version creates a removed index again if it writes
-      // to it.
+      // Leftovers are removed only after this wait. Processes of earlier versions may write to them during it, and such
+      // a write to a removed index would create the index again.
       for (const left of leftovers) await aliases.drop(left)
       let latest: readonly string[] = []
       return {
@@ -62,7 +63,8 @@ export function createOpenSearchHistoryBuilder({
           for (const old of before) if (old !== index) await aliases.drop(old)
         },
         async abandon() {
-          // Publishing may have failed after it took effect.
+          // A failed publication may have switched the searches nevertheless. An index that is searched must not be
+          // dropped.
           if (!(await aliases.searched()).includes(index)) await aliases.drop(index)
         },
       }

@@ -25,8 +25,8 @@ export interface HistoryPlace {
   /** Newer messages are excluded from all pages. Milliseconds since 1970; whole seconds in lists sorted by time. */
   readonly bound: number
   /**
-   * Fingerprint of the last best event that was returned, and the number of those returned. Undefined once all were
-   * returned.
+   * Fingerprint of the best event that was returned last, and the number of best events that were returned. Undefined
+   * once all best events were returned.
    */
   readonly ranked?: { readonly print: string; readonly shown: number }
   /** Position in the list of all other events; undefined at its beginning. */

@@ -76,7 +76,10 @@ async function rankedPage(search: Search, place: HistoryPlace | undefined): Prom
 const termsOf = (field: string, values: readonly string[]): object[] =>
   values.length === 0 ? [] : [{ terms: { [field]: values } }]
 
-/** Returns the index after the last returned hit. If that hit is deleted, uses the number of returned hits. */
+/**
+ * Returns the index at which the page begins. It follows the hit that was returned last. If that hit was deleted, the
+ * page begins after as many hits as were returned.
+ */
 function rankAfter(heads: readonly Event[], { ranked }: HistoryPlace): number {
   if (ranked === undefined) return heads.length
   const last = heads.findIndex(({ best: { source } }) => source.print === ranked.print)
@@ -120,7 +123,7 @@ async function pageOf(
   return next === undefined ? { hits } : { hits, next: writePlace(query, next) }
 }
 
-/** Returns the number of other hits on all pages, for each session of these events. */
+/** Returns how many other hits all pages have for each session of these events. */
 async function moreIn(search: Search, { list, scored }: Ranks, events: readonly Event[]): Promise<Map<string, number>> {
   const sessions = events.map(({ best: { source } }) => source.session)
   if (sessions.length === 0) return new Map()

@@ -43,7 +43,7 @@ interface Part {
   readonly operation: Operation
 }
 
-/** Writes to the indexes of these aliases, one each. */
+/** Writes the changes to the indexes of these aliases. Each alias has one index. */
 export async function writeTo(
   indexes: readonly string[],
   changes: readonly HistoryChange[],
@@ -75,8 +75,8 @@ export async function writeTo(
 }
 
 /**
- * Dead-letters a document. If that fails, returns the reason, so that the write is retried and nothing is lost
- * silently.
+ * Sends a document to the dead letters. If this fails, returns the reason. The write is then retried, so that the
+ * document is not lost silently.
  */
 async function report(
   indexDeadLetters: DeadLetterSink,
@@ -93,8 +93,8 @@ async function report(
 }
 
 /**
- * Returns the documents of each change for each index. Yields to the event loop between documents, because together
- * they take half a second.
+ * Returns the documents of each change for each index. Yields to the event loop between documents, because building all
+ * of them takes half a second.
  */
 async function partsOf(changes: readonly HistoryChange[], indexes: readonly string[]): Promise<Part[]> {
   const parts: Part[] = []

@@ -7,8 +7,9 @@ import { messageFingerprint } from '../../search/cursor.ts'
 import { documentTokens } from '../../search/tokens/document-tokens.ts'
 
 /**
- * Increased with every change of the mapping, of the stored fields or of their tokens. An index with another version
- * must be rebuilt. Fields that only new documents have and that no query uses (`searched`, `task`) need no increase.
+ * Version of the index. It increases with every change of the mapping, of the stored fields or of their tokens. An
+ * index with another version must be rebuilt. Fields that only new documents have and that no query uses (`searched`,
+ * `task`) need no increase.
  */
 export const INDEX_VERSION = 3
 
@@ -73,7 +74,7 @@ export const MAPPING = {
   },
 }
 
-/** Returns the `_id` of a message's part, independent of when and where it is indexed. */
+/** Returns the `_id` of a message's part. It does not depend on when and where the part is indexed. */
 export const documentId = (key: SessionKey, messageId: string, part: string): string =>
   `${eventOf(key, messageId)}.${part}`
 

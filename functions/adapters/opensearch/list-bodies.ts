@@ -45,7 +45,9 @@ export const documentsBody = (
   query: queryOf(list, after === undefined ? [] : [afterPlace(list, after)], without),
 })
 
-/** Builds the request for documents of these units up to a position; one per unit if `isCollapsed`. */
+/**
+ * Builds the request for documents of these units, up to a position in the list. `isCollapsed`: one document per unit.
+ */
 export const earlierBody = (
   list: EventList,
   {
@@ -67,7 +69,10 @@ export const earlierBody = (
   query: queryOf(list, [{ terms: { [list.unit]: units } }, upToPlace(list, place)], []),
 })
 
-/** Builds the request that counts the events of each of these sessions, up to one more than is shown. */
+/**
+ * Builds the request that counts the events of each of these sessions. It counts at most one more than the maximum that
+ * is shown.
+ */
 export const eventsBody = (list: EventList, sessions: readonly string[]): object => ({
   size: 0,
   track_total_hits: false,
@@ -75,7 +80,7 @@ export const eventsBody = (list: EventList, sessions: readonly string[]): object
   aggs: {
     sessions: {
       filters: { filters: sessions.map((session) => ({ term: { session } })) },
-      // There are many events: a map of the matching ones is cheaper than global ordinals.
+      // A session may have many events. A map of the matching events is cheaper than global ordinals.
       aggs: { events: { terms: { field: 'event', size: MAX_MORE + 1, execution_hint: 'map' } } },
     },
   },

@@ -31,7 +31,7 @@ export async function readList(send: Send, list: EventList, { after, limit, piec
   const documents: Found[] = []
   const seen = new Set<string>()
   let place = after
-  /** Position before the last read event, because other documents of that event may follow. */
+  /** Position before the event that was read last. Other documents of that event may follow. */
   let before = after
   let from: readonly unknown[] | undefined
   for (let request = 0; request < MAX_REQUESTS; request++) {
@@ -70,7 +70,7 @@ const hasAll = (pieces: readonly string[], text: string): boolean => {
   return pieces.every((piece) => lowered.includes(piece))
 }
 
-/** Returns the units of these documents that an earlier page had. Such a unit has a document before that page's end. */
+/** Returns the units of these documents that an earlier page has shown. Such a unit has a document before `place`. */
 async function unitsBefore(
   send: Send,
   list: EventList,

@@ -39,7 +39,7 @@ export interface Scoped {
 
 /** Number of documents that are read and scored. */
 const SCORED = 100
-/** Bonus for containing all terms, about the score of one rare word. */
+/** Score bonus of documents that contain all terms, about the score of one rare word. */
 const ALL_TERMS = 10
 
 /** A query with its term groups and their counts. */

@@ -84,7 +84,7 @@ async function created(client: S3Client, target: Target, bytes: Uint8Array): Pro
       return true
     } catch (error) {
       if (isStatus(error, 412)) return false
-      // Another writer is writing the same name, and S3 requests a retry.
+      // Another writer is creating an object with this name, and S3 requests a retry.
       if (!isStatus(error, 409) || attempt >= CONFLICT_ATTEMPTS) throw error
     }
   }
@@ -105,7 +105,7 @@ async function readObject(
     return Body === undefined ? new Uint8Array() : await Body.transformToByteArray()
   } catch (error) {
     if (isStatus(error, 404)) return undefined
-    // The range begins at or after the end.
+    // The requested range begins at or after the end of the object.
     if (isStatus(error, 416)) return new Uint8Array()
     throw error
   }

@@ -8,7 +8,7 @@ export interface Stripping {
   /** Returns the changed record; undefined to drop it. */
   readonly strip: (record: unknown) => Promise<unknown>
   /**
-   * Only batches that failed at this time or later, in milliseconds since 1970.
+   * If set, only batches that failed at this time or later are processed. In milliseconds since 1970.
    * @default - all
    */
   readonly since?: number

@@ -9,7 +9,10 @@ export function dividedAt(text: string, separator: RegExp): string[] {
   return [...pieces, text.slice(start)]
 }
 
-/** Replaces each character inside braces, brackets or quotes by `x`. An unclosed one has no inside. */
+/**
+ * Replaces each character inside braces, brackets or quotes by `x`. Text after an opening one that is never closed is
+ * not replaced.
+ */
 export function outside(text: string): string {
   let shown = ''
   let from = 0

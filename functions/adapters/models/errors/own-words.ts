@@ -3,8 +3,8 @@ import { readJson } from '../../../log/json/exact-json.ts'
 /** Fields in which providers describe an error. Other fields may quote the request, which contains the conversation. */
 const WORDS = new Set(['message', 'Message', 'msg', 'code', 'type', 'error_type', 'n_ctx', 'n_prompt_tokens'])
 /**
- * Fields whose value contains such fields or is a text. In `raw` and `metadata`, gateways pass on the error of the provider
- * behind them.
+ * Fields that may contain fields of `WORDS`, or a text that describes the error. In `raw` and `metadata`, gateways pass
+ * on the error of the provider behind them.
  */
 const CONTAINERS = new Set(['error', 'errors', 'detail', 'details', 'metadata', 'raw', 'response'])
 /** Maximum characters of a body that is not JSON. */

@@ -4,8 +4,9 @@ import type { ModelRequest, RequestMessage } from '../../../domain/model-request
 const PLACE = /\b(?:messages|input)[.[](\d{1,6})\b/
 
 /**
- * Returns the index of the request's message that a refusal names. A provider counts in the format that it received: its list may
- * begin with a system message, join neighbours of one role, or have one item for each part.
+ * Returns the index of the request's message that a provider's refusal names. The refusal has an index in the format
+ * that the provider received. A list in this format may begin with a system message, join neighbours of one role, or
+ * have one item for each part.
  */
 export function refusedIndex(words: string, request: ModelRequest, provider: string): number | undefined {
   const place = PLACE.exec(words)?.[1]
@@ -26,7 +27,10 @@ function indexOfGroup(messages: readonly RequestMessage[], wanted: number): numb
   return begins[messages[0]?.role === 'user' ? wanted : wanted - 1]
 }
 
-/** Returns the index of the message with the n-th item. A completion has one item for each of its parts. */
+/**
+ * Returns the index of the message that contains the n-th item. A completion has one item for each of its parts. Any
+ * other message is one item.
+ */
 function indexOfItem(messages: readonly RequestMessage[], wanted: number): number {
   let items = 0
   return messages.findIndex((message) => {

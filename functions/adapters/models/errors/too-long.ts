@@ -44,7 +44,10 @@ export function saysTooLong(text: string): boolean {
 
 const withoutCommas = (text: string): string => text.replaceAll(/(\d),(?=\d{3}\b)/g, '$1')
 
-/** Match errors that name the tokens of the request, of its output, and of the model's context, which must hold both. */
+/**
+ * Match errors that name the tokens of the request and of its output. They also name the model's context, which must
+ * hold both.
+ */
 const SUMS: readonly RegExp[] = [
   // OpenAI: "you requested 9001 tokens (7001 in the messages, 2000 in the completion)", "(7001 in your prompt; 2000 for the completion)"
   /context length is (?<context>\d+)[^(]*requested (?<all>\d+) tokens \([^)]*?(?<output>\d+) (?:in|for) the completion/i,
@@ -56,7 +59,9 @@ const SUMS: readonly RegExp[] = [
   /must be <= ?(?<context>\d+)\. Given: (?<input>\d+) `inputs` tokens and (?<output>\d+) `max_new_tokens`/i,
 ]
 
-/** Returns the tokens of the request without its output, and the part of the context that remains beside the output. */
+/**
+ * Returns the tokens of the request without its output, and the part of the context that the output leaves for them.
+ */
 function sumIn(text: string): Required<Pick<RefusedSize, 'maxTokens' | 'tokens'>> | undefined {
   const groups = SUMS.map((sentence) => sentence.exec(text)?.groups).find((found) => found !== undefined)
   if (groups === undefined) return undefined
@@ -90,7 +95,7 @@ export function refusedSizeIn(text: string): RefusedSize {
   const limit = sum?.maxTokens ?? firstNumber(plain, MAX_TOKENS)
   const maxTokens = limit !== undefined && limit >= MIN_LIMIT && limit <= MAX_LIMIT ? limit : undefined
   const named = sum?.tokens ?? firstNumber(plain, TOKENS)
-  // A number that does not exceed the limit is not the size that was refused: it excludes the output, or means something else.
+  // A number within the limit is not the refused size. It excludes the output, or has another meaning.
   const tokens = named !== undefined && maxTokens !== undefined && named > maxTokens ? named : undefined
   return definedFields({ maxTokens, tokens, isCoded: CODES.test(text) ? (true as const) : undefined })
 }
