@@ -5,13 +5,13 @@ import { beforeOthers } from './write-gate.ts'
 
 export type Database = DatabaseSync
 
-/** Maximum wait of a statement for another process's write. */
+/** Maximum wait of a statement while another process writes. */
 const BUSY_TIMEOUT_MS = 5_000
-/** Page size of new files. A commit writes whole pages, so larger ones double the bytes written in a turn. */
+/** Page size of new files. A commit writes whole pages, so larger pages would double the bytes that a turn writes. */
 const PAGE_BYTES = 4096
 /**
- * Maximum attempts to open a file. If two processes open a new file at once, they collide at the switch to WAL, where
- * SQLite does not wait.
+ * Maximum attempts to open a file. If two processes open a new file at the same time, both switch it to WAL. SQLite
+ * does not wait there, so one of them fails.
  */
 const OPEN_ATTEMPTS = 200
 const OPEN_RETRY_MS = 25
@@ -30,11 +30,12 @@ export function openDatabase(path: string): Database {
       database.exec(`PRAGMA page_size = ${PAGE_BYTES}`)
       database.exec('PRAGMA journal_mode = WAL')
       database.exec('PRAGMA synchronous = FULL')
-      // Deleted content is overwritten in the file (promises L9). This writes a sixth more to the disk, but takes no
-      // more time.
+      // Deleted content is overwritten in the file (promises L9). This writes a sixth more bytes to the disk, but takes
+      // no more time.
       database.exec('PRAGMA secure_delete = ON')
       migrate(database)
-      // Not read again from the file: a newer program may have upgraded it since.
+      // The version is not read again from the file, because a newer program may have upgraded the file since
+      // `migrate`.
       versions.set(database, MIGRATIONS.length)
       return database
     } catch (error) {
@@ -90,13 +91,15 @@ export function transaction<T>(database: Database, work: () => T): T {
   )
 }
 
-/** The version of each file when it was opened. */
+/** The version that each open database's file had when it was opened. */
 const versions = new WeakMap<Database, number>()
 
 const versionOf = (database: Database): number =>
   readOne<{ readonly user_version: number }>(database, 'PRAGMA user_version')?.user_version ?? 0
 
-/** Throws if a newer program has upgraded the file since this program opened it: its rows may have another meaning. */
+/**
+ * Throws if a newer program has upgraded the file since this program opened it. The rows may then have another meaning.
+ */
 function requireVersion(database: Database): void {
   const opened = versions.get(database)
   const now = versionOf(database)
@@ -123,7 +126,7 @@ function inTransaction<T>(database: Database, begin: string, work: () => T): T {
   }
 }
 
-/** Runs `work`, which reads once, without a transaction: one statement sees one consistent state. */
+/** Runs `work` without a transaction. `work` reads only once, because one statement sees one consistent state. */
 export function reading<T>(database: Database, work: () => T): T {
   try {
     return work()

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 
 const LOCK_FILE = /^([0-9a-f-]{36})\.lock$/
-/** Attempts to lock a new file. A starting process may remove the file before it is locked. */
+/** Maximum attempts to lock a new file. Another process that is starting may remove the file before it is locked. */
 const LOCK_ATTEMPTS = 10
 
 /**
@@ -12,13 +12,16 @@ const LOCK_ATTEMPTS = 10
  * process ends, also if it is killed. A suspended process keeps its lock.
  */
 export interface ProcessLock {
-  /** A random id. The process number of a container repeats after a restart. */
+  /** A random id. The process number is not used, because in a container it repeats after a restart. */
   readonly id: string
   /** Releases the lock and removes its file. */
   release(): void
 }
 
-/** Connections that hold a lock. The garbage collector would close a connection without a reference. */
+/**
+ * Connections that hold a lock. They are kept here, because the garbage collector closes a connection without a
+ * reference.
+ */
 const held = new Set<DatabaseSync>()
 
 /** Locks a new file in the folder for this process. Throws if the file system supports no locks. */
@@ -30,8 +33,8 @@ export function lockProcess(folder: string): ProcessLock {
     const path = join(folder, `${id}.lock`)
     try {
       const lock = lockFile(path)
-      // If the file was removed before it was locked, the lock is useless: try another file. From now on, only the lock's holder
-      // may remove it.
+      // If the file was removed before it was locked, the lock is useless, and another file is tried. Once the file is
+      // locked, only the lock's holder may remove it.
       if (!existsSync(path)) {
         lock.close()
         continue
@@ -55,8 +58,8 @@ function release(lock: DatabaseSync, path: string): void {
 }
 
 /**
- * Calls `work` for each process that ended without releasing its lock, and removes the file of its lock. Meanwhile no
- * other process calls it for the same process. If `work` throws, the file stays for the next call.
+ * Calls `work` for each process that ended without releasing its lock, then removes the file of this lock. While `work`
+ * runs, no other process calls it for the same ended process. If `work` throws, the file remains for the next call.
  */
 export function forEachEndedProcess(folder: string, work: (id: string) => void): void {
   for (const name of readdirSync(folder)) {
@@ -86,7 +89,7 @@ function lockFreeFile(path: string): DatabaseSync | undefined {
 function lockFile(path: string): DatabaseSync {
   const database = new DatabaseSync(path, { timeout: 0 })
   try {
-    // A journal file would remain after the process is killed.
+    // A journal file on the disk would remain if the process were killed.
     database.exec('PRAGMA journal_mode = MEMORY')
     database.exec('BEGIN EXCLUSIVE')
     return database

@@ -1,10 +1,10 @@
 import type { DatabaseSync } from 'node:sqlite'
 
 /**
- * Coordinates threads of one process that write to one file. A thread that indexes in the background lets other threads
- * go first. Without the gate, a background thread that never pauses would block the event loop's next commit, because
- * SQLite does not queue writers. SQLite also polls for the end of another transaction, so both sides would sleep while
- * the file is free; the gate wakes them.
+ * Coordinates threads of one process that write to one file. A background thread that indexes lets threads with
+ * priority go first. SQLite does not queue writers. So without the gate, a background thread that never pauses would
+ * block the next commit of the event loop. SQLite also polls until another transaction ends, so both threads could
+ * sleep while the file is free. The gate wakes a waiting thread at once.
  */
 export type WriteGate = Int32Array<SharedArrayBuffer>
 
@@ -16,7 +16,7 @@ const WAITING = 0
 const HELD = 1
 
 const gates = new WeakMap<DatabaseSync, WriteGate>()
-/** Maximum time for which the gate is closed, in case a thread crashed while it held the gate. */
+/** Maximum time that a thread waits for the gate, because another thread may have crashed while it held the gate. */
 const MAX_CLOSED_MS = 1_000
 
 export const createWriteGate = (): WriteGate => new Int32Array(new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT))
@@ -27,8 +27,8 @@ export function goFirst(database: DatabaseSync, gate: WriteGate): void {
 }
 
 /**
- * Runs a transaction with priority. Background transactions wait for it. It waits for one in progress, at most a
- * second.
+ * Runs a transaction with priority. Background transactions wait until it has ended. If a background transaction is in
+ * progress, this transaction first waits for it, at most a second.
  */
 export function beforeOthers<Result>(database: DatabaseSync, work: () => Result): Result {
   const gate = gates.get(database)
@@ -44,12 +44,13 @@ export function beforeOthers<Result>(database: DatabaseSync, work: () => Result)
 }
 
 /**
- * Runs a background transaction when no thread with priority waits, or after a second. It blocks this thread, which is
- * never the main one.
+ * Runs a background transaction as soon as no thread with priority waits, or after a second. It blocks this thread,
+ * which is never the main thread.
  */
 export function afterOthers<Result>(gate: WriteGate, work: () => Result): Result {
   const deadline = performance.now() + MAX_CLOSED_MS
-  // The gate is held before the check. If two threads check at the same time, this one sees that the other waits.
+  // This thread takes the gate before it checks for waiting threads. If another thread begins to wait at the same time,
+  // this thread sees it.
   for (hold(gate); Atomics.load(gate, WAITING) > 0 && performance.now() < deadline; hold(gate)) {
     releaseGate(gate)
     waitWhile(gate, WAITING)
@@ -63,7 +64,7 @@ export function afterOthers<Result>(gate: WriteGate, work: () => Result): Result
 
 const hold = (gate: WriteGate): number => Atomics.store(gate, HELD, 1)
 
-/** Marks that no background transaction is in progress, because it or its thread has ended. */
+/** Marks that no background transaction is in progress: either the transaction or its thread has ended. */
 export function releaseGate(gate: WriteGate): void {
   Atomics.store(gate, HELD, 0)
   Atomics.notify(gate, HELD)

@@ -14,7 +14,7 @@ const Body = z.object({ tenant: z.string(), session: z.string(), messageId: z.st
 
 /**
  * Yields the messages that could not be indexed, one per batch. Ends when the queue returns only messages that were
- * already yielded.
+ * yielded before.
  */
 export async function* deadLetterMessages({
   client,
@@ -24,7 +24,7 @@ export async function* deadLetterMessages({
   readonly queueUrl: string
 }): FailedBatches {
   const returned = new Set<string>()
-  // A message that is not deleted becomes visible again, possibly several times during a long run.
+  // A message that is not deleted becomes visible again after a while. So a long run may receive it several times.
   for (let again = 0; again <= returned.size;) {
     const { Messages: received = [] } = await client.send(
       new ReceiveMessageCommand({

@@ -39,7 +39,7 @@ export function createLateHints({
   }
 }
 
-/** Maximum characters of an error in a message, which may have 256 KB. */
+/** Maximum characters of an error in a message. A message may have 256 KB. */
 const ERROR_CHARACTERS = 2_000
 
 /**

@@ -9,14 +9,15 @@
  * never reads other tenants' data. `historyAudiences` has a row for each owner and each session. `historySessionWords`
  * has the words of a session, many per row; `historyOwnerWords` has those of an owner.
  * When a session is deleted, its words are looked up one by one. An owner and a tenant keep the words that occur in
- * their other documents. The cost is therefore proportional to the session.
+ * their other documents. So the cost of a deletion is proportional to the size of the session.
  *
  * `historyMarks` has the numbers of messages whose index entries are outdated (`projection.ts`). Triggers add the marks
- * in the transaction that writes the message, so that no message is missed. A claim of a call changes nothing that is
- * indexed. If a message has more documents than fit one transaction, its mark records the progress. It has the id
- * of the first document, the number of stored documents, and their final number. If only its words are pending, the mark names the merger
- * that will store them (`pending-messages.ts`). A change of the message clears this, but keeps the fact that words are
- * pending. Messages of deleted sessions are not indexed, although they may be marked.
+ * in the transaction that writes the message, so that no message is missed. A claim of a call adds no mark, because it
+ * changes nothing that is indexed. If a message has more documents than fit one transaction, its mark records the
+ * progress. This is the id of the first document, the number of stored documents, and their final number. If only the
+ * words of a message are pending, its mark names the merger that will store them (`pending-messages.ts`). A change of
+ * the message clears the progress and the merger, but still records that words are pending. Messages of deleted
+ * sessions are not indexed, although they may be marked.
  */
 export const HISTORY_SCHEMA = `
 CREATE TABLE historyTenants (
@@ -113,9 +114,9 @@ export const HISTORY_SEARCHED_RUNS_SCHEMA =
 export const HISTORY_TASKS_SCHEMA = 'ALTER TABLE historyMessages ADD COLUMN task INTEGER'
 
 /**
- * Page size of the full-text tables in bytes; the default is 4,050. FTS5 merges a fixed number of pages in any
- * transaction that is due. With smaller pages, the longest merge of a deletion took 29 ms of processor time instead of
- * 210 ms, in a table of 50,000 documents. The time of searches is unchanged.
+ * Page size of the full-text tables in bytes; the default is 4,050. When a merge is due, FTS5 merges a fixed number of
+ * pages within one transaction. With smaller pages, the longest merge of a deletion took 29 ms of processor time
+ * instead of 210 ms, in a table of 50,000 documents. The time of searches is unchanged.
  */
 export const HISTORY_PAGES_SCHEMA = `
 INSERT INTO historyWords (historyWords, rank) VALUES ('pgsz', 500);
@@ -123,8 +124,8 @@ INSERT INTO historyWordParts (historyWordParts, rank) VALUES ('pgsz', 500);
 `
 
 /**
- * Replaces `historyWordUses`, which had a row for each word of each session and owner, with the number of sessions that
- * used it. Writing these rows took two fifths of the time of indexing.
+ * Replaces `historyWordUses`. That table had a row for each word of each session and owner, with the number of sessions
+ * that used the word. Writing these rows took two fifths of the time of indexing.
  */
 export const HISTORY_WORDS_SCHEMA = `
 CREATE TABLE historySessionWords (
@@ -162,8 +163,8 @@ INSERT INTO historyWordParts (historyWordParts, rank) VALUES ('pgsz', 1000);
 `
 
 /**
- * Message names in cursors now begin with their time (`cursor.ts`). Rows that are written together are then adjacent in
- * the index, which saves a fifteenth of the time of indexing.
+ * The name of a message in a cursor now begins with the message's time (`cursor.ts`). Rows that are written together
+ * are then adjacent in the index, which saves a fifteenth of the time of indexing.
  */
 export const HISTORY_PRINTS_SCHEMA = `
 DROP INDEX historyMessagePrints;
@@ -172,9 +173,10 @@ CREATE INDEX historyMessagePrints ON historyMessages (print);
 `
 
 /**
- * When a message changes, its mark now records that words of its documents are pending: `documents` is -1 then. Owners
- * get the document count of their sessions. Older programs counted documents of a session in deletion for a hash of its
- * owner, and left that row and its words behind. Owners' words without a word or an owner are removed.
+ * If a message changes while words of its documents are pending, its mark now records this: `documents` is -1.
+ * Owners get the document count of their sessions. Older programs counted the documents of a session that was being
+ * deleted for a hash of its owner. They left the row of this hash and its words behind. Rows without a session are
+ * removed, and so are owners' words without a word or an owner.
  */
 export const HISTORY_PENDING_WORDS_SCHEMA = `
 DROP TRIGGER markChanged;
@@ -193,9 +195,9 @@ DELETE FROM historyOwnerWords
 `
 
 /**
- * With sixteen segments, FTS5 merges them completely, within the write that created the last one; this took up to a
- * sixth of a second. With eight, it merges a little with each write and does not reach that number. Indexing and
- * searches take as long as before.
+ * With sixteen segments, FTS5 merged all of them completely, within the write that created the last one. This took up
+ * to a sixth of a second. From eight segments on, it now merges a little with each write, so that complete merges are
+ * not needed. Indexing and searches take as long as before.
  */
 export const HISTORY_SHORT_MERGES_SCHEMA = `
 INSERT INTO historyWords (historyWords, rank) VALUES ('automerge', 8);
@@ -205,8 +207,8 @@ INSERT INTO historyWordParts (historyWordParts, rank) VALUES ('crisismerge', 32)
 `
 
 /**
- * Cursors now name documents by their numbers, sealed with a secret (`cursor.ts`). Before, they named messages by
- * hashes, whose index took a fifteenth of the time of indexing.
+ * Cursors now name documents by their numbers, and are sealed with a secret (`cursor.ts`). Before, they named messages
+ * by hashes. The index of these hashes took a fifteenth of the time of indexing.
  */
 export const HISTORY_CURSORS_SCHEMA = `
 CREATE TABLE historyCursorSecret (secret TEXT NOT NULL);
@@ -216,8 +218,9 @@ ALTER TABLE historyMessages DROP COLUMN print;
 `
 
 /**
- * The number of the last message that was indexed again for a new version of the tokenizer; no row if all were (`reindex.ts`). A
- * later version that changes tokens adds a migration with the same insert.
+ * The number of the last message that was indexed again for a new version of the tokenizer. The table has no row if all
+ * messages were indexed again (`reindex.ts`). A later version that changes tokens adds a migration with the same
+ * insert.
  */
 export const HISTORY_REINDEX_SCHEMA = `
 CREATE TABLE historyReindex (done INTEGER NOT NULL);

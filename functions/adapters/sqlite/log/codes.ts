@@ -2,7 +2,7 @@ import type { Message, ToolStatus } from '../../../domain/messages/message.ts'
 import type { RunStatus } from '../../../domain/runs/run.ts'
 import type { TitleSource } from '../../../domain/session-title.ts'
 
-/** Stored as indexes into these lists, so only append to them. */
+/** Rows store indexes into this list and the lists below. So only append to these lists. */
 const ROLES: readonly Message['role'][] = ['user', 'assistant', 'tool']
 /** The first three are the open statuses: queries use `status < 3`. */
 const TOOL_STATUSES: readonly ToolStatus[] = [

@@ -118,8 +118,8 @@ CREATE INDEX runs_steering ON runs (session, id) WHERE status = 0 AND body ->> '
 `
 
 /**
- * Stores the policies' decisions for a session's requests, and the result of a request with an idempotency key if that
- * is not a run.
+ * Stores the policies' decisions for a session's requests. Also stores the result of a request with an idempotency key,
+ * unless that result is a run.
  */
 export const CONTEXT_SCHEMA = `
 CREATE TABLE contexts (

@@ -6,7 +6,10 @@ import { sharedTransaction } from './shared-commit.ts'
 export interface LogDependencies {
   readonly database: Database
   readonly clock: Clock
-  /** Names this process in its leases. Undefined: its leases last until they expire (`process-leases.ts`). */
+  /**
+   * Id of this process in its leases. If undefined, its leases belong to no process, and last until they expire
+   * (`process-leases.ts`).
+   */
   readonly process?: string | undefined
   readonly history: Pick<HistoryProjection, 'written'>
 }

@@ -12,9 +12,7 @@ import { messageOf, SELECT_MESSAGES, type MessageRow } from '../../log/messages/
 export interface MarkedDependencies {
   readonly database: Database
   readonly outputs: Pick<OutputStore, 'read'>
-  /**
-   * Receives the reason why messages could not be indexed: all of them in the background, or one that cannot be read.
-   */
+  /** Receives the reason why a merge in the background failed, or why one message cannot be read. */
   readonly report: (error: unknown) => void
 }
 
@@ -35,10 +33,11 @@ export interface MarkedDocuments {
   readonly row: MarkedRow
   readonly first: readonly HistoryDocument[]
   /**
-   * Makes the next `count` documents; undefined if the rest of the message cannot be read. Absent if there are no more.
+   * Makes the next `count` documents. Returns undefined if the rest of the message cannot be read. Absent if `first`
+   * has all documents.
    */
   readonly rest?: (count: number) => Promise<Documents | undefined>
-  /** Maximum number of documents. */
+  /** Maximum number of documents of the message. */
   readonly most: number
 }
 
@@ -46,8 +45,9 @@ const SELECT_MARKED = `${SELECT_MESSAGES.replace('SELECT', 'SELECT m.number, s.t
   JOIN sessions s ON s.number = m.session JOIN historyMarks h ON h.message = m.number WHERE m.number = ? AND s.live = 1`
 
 /**
- * Whether the message is still marked and unchanged. Returns `gone` if another process was faster, or if the session
- * was deleted: documents indexed after a deletion would never be removed. Call it inside a transaction.
+ * Returns whether the message is still marked and unchanged. Returns `gone` if another process has indexed it first, or
+ * if its session was deleted. Documents that are indexed after a deletion would never be removed. Call it inside a
+ * transaction.
  */
 export function stillMarked(database: Database, row: MarkedRow): 'same' | 'changed' | 'gone' {
   const now = readOne<MarkedRow>(database, SELECT_MARKED, row.number)
@@ -56,8 +56,8 @@ export function stillMarked(database: Database, row: MarkedRow): 'same' | 'chang
 }
 
 /**
- * Makes up to `count` documents of a message. Undefined if it is no longer marked, if its session is deleted, or if it
- * cannot be read.
+ * Makes up to `count` documents of a message. Returns undefined if the message is no longer marked or cannot be read,
+ * or if its session is deleted.
  */
 export async function readMarked(
   dependencies: MarkedDependencies,

@@ -25,12 +25,14 @@ export interface MergeDependencies extends MarkedDependencies {
 }
 
 /**
- * Indexes every message that is marked now, of one tenant or of all tenants in turn. Making documents takes time (an
- * output is read, secrets are searched), and a transaction must not wait. So documents are made first, and stored only
- * if their message is unchanged. A message that was changed meanwhile is read again.
- * A message that cannot be read is reported and remains marked. If its output is gone, its preview is indexed. Only a
- * few documents of an output are in memory, however long it is. Words of messages are stored after their documents, for
- * several transactions at once. Until then, the messages remain marked.
+ * Indexes every message that is marked now, of one tenant, or of all tenants in turn.
+ *
+ * Making documents takes time, because outputs are read and secrets are searched. A transaction must not wait for it.
+ * So documents are made first, and are stored only if their message has not changed since. A message that has changed
+ * is read again.
+ * A message that cannot be read is reported and remains marked. If the output of a message is gone, the preview is
+ * indexed. Only a few documents of an output are in memory at a time. Words are stored after the documents, for several
+ * transactions at once. Until then, the messages remain marked.
  */
 export async function mergeMarked(dependencies: MergeDependencies, tenant: string | undefined): Promise<void> {
   const { database, closed } = dependencies
@@ -55,7 +57,7 @@ interface Whole extends Pick<MarkedDocuments, 'row'> {
   readonly documents: MarkedDocuments['first']
 }
 
-/** Indexes these messages. Returns those that were changed meanwhile. */
+/** Indexes these messages. Returns the messages that changed before they were stored. */
 async function mergeThese(dependencies: MergeDependencies, numbers: readonly number[]): Promise<number[]> {
   const changed: number[] = []
   let batch: Whole[] = []
@@ -91,20 +93,23 @@ async function mergeThese(dependencies: MergeDependencies, numbers: readonly num
 
 const charsOf = (documents: Whole['documents']): number => documents.reduce((sum, { text }) => sum + text.length, 0)
 
-/** Stores messages with all their documents. Returns the messages that were changed meanwhile; they remain marked. */
+/**
+ * Stores messages with all their documents. Returns the messages that have changed since they were read. These remain
+ * marked.
+ */
 async function storeWhole(
   dependencies: MergeDependencies,
   batch: readonly Whole[],
   isLast: boolean,
 ): Promise<number[]> {
   const { database, pending } = dependencies
-  // If only this batch is left, its words are stored with it, because another transaction would cost more than it
-  // saves.
+  // If no other messages are pending, the words of the last batch are stored with its documents. Another transaction
+  // would cost more than it saves.
   const isFlushed = isLast && pending.isEmpty()
   const outcomes = await inTransaction(dependencies, (tables) => {
     const states = tables.put((puts) =>
       batch.map(({ row, documents }) => {
-        // A merge of this tenant, or of all tenants, has already stored this message.
+        // Another merge, of this tenant or of all tenants, has already stored this message.
         if (pending.has(row.number)) return 'gone'
         const state = stillMarked(database, row)
         if (state !== 'same') return state
@@ -120,7 +125,7 @@ async function storeWhole(
   return batch.filter((_, place) => outcomes[place] === 'changed').map(({ row }) => row.number)
 }
 
-/** Stores the pending words. Returns the messages that were changed meanwhile. */
+/** Stores the pending words. Returns the messages that have changed since their documents were stored. */
 async function flushWords(dependencies: MergeDependencies): Promise<number[]> {
   return await inTransaction(dependencies, (tables) => {
     tables.flushPendingWords()
@@ -130,7 +135,7 @@ async function flushWords(dependencies: MergeDependencies): Promise<number[]> {
 
 /**
  * Stores a message with many documents in several transactions, so that other writers can run between them. Returns
- * whether it was changed meanwhile.
+ * whether the message has changed since it was read.
  */
 async function storeSlices(dependencies: MergeDependencies, marked: MarkedDocuments): Promise<boolean> {
   const { database, closed } = dependencies

@@ -25,7 +25,7 @@ export function createHistoryMerger(
   const merging = { ...dependencies, ...state, closed: closing.signal }
   const running = new Map<string | undefined, Promise<void>>()
   return {
-    /** Merges of one tenant run one after the other. A later one has little left to do. */
+    /** Merges of one tenant run one after the other. A merge that has waited usually has little left to index. */
     merge(tenant) {
       const before = running.get(tenant) ?? Promise.resolve()
       const merged = before.catch(() => undefined).then(() => mergeMarked(merging, tenant))

@@ -3,12 +3,12 @@ import type { SessionKey } from '../../../../domain/session.ts'
 import { readAll, readOne, write, type Database } from '../../database.ts'
 
 /**
- * Number of messages, and characters of their documents, whose words are stored at once. This corresponds to four
- * transactions of `merge.ts`.
+ * Number of messages, or of characters of their documents, at which the pending words are stored. Four transactions of
+ * `merge.ts` reach it.
  */
 const MAX_MESSAGES = 1_024
 const MAX_CHARACTERS = 1_024_000
-/** Range of the random number that identifies a merger, in all processes. */
+/** Range of the random number that identifies a merger among the mergers of all processes. */
 const MERGERS = 2 ** 47
 
 /**
@@ -25,27 +25,31 @@ export interface PendingMessages {
    */
   add(number: number, chars: number): void
   /**
-   * Removes the marks of the pending messages, except those that were changed meanwhile, and returns the latter. Call
-   * it inside the transaction that stores their words.
+   * Removes the marks of the pending messages. Keeps the marks of messages that have changed since they were added, and
+   * returns these messages. Call it inside the transaction that stores their words.
    */
   unmark(): number[]
-  /** Call it after a rollback. The added messages remain marked, and are indexed again. */
+  /** Forgets the added messages. Call it after a rollback: the messages remain marked, and are indexed again. */
   forget(): void
 }
 
 /**
- * A change of a message sets `documents` to -1 (`schema.ts`). A message that is stored in slices has a positive number
- * there (`slices.ts`).
+ * Sets a message's mark while its words are pending: `documents` is 0, and `stored` is the merger. A change of the
+ * message sets `documents` to -1 (`schema.ts`). While a message is stored in slices, `documents` is positive
+ * (`slices.ts`).
  */
 const MARK_PENDING = 'UPDATE historyMarks SET first = 0, stored = ?, documents = 0 WHERE message = ?'
 const DELETE_MARKS = 'DELETE FROM historyMarks WHERE message IN (SELECT value FROM json_each(?)) AND stored = ?'
-/** Messages of another merger are left to it. Two mergers that took over each other's messages would never finish. */
+/**
+ * Omits messages whose words are pending in another merger. Two mergers that took over each other's messages would
+ * never finish.
+ */
 const SELECT_CHANGED = `SELECT message FROM historyMarks
   WHERE message IN (SELECT value FROM json_each(?)) AND documents IS NOT 0`
 
 /**
- * Whether words of the message's documents are pending in any merger, according to its mark. A crashed merger never
- * stores them.
+ * Whether the message's mark shows pending words, of any merger. Words of a crashed merger remain pending, because it
+ * never stores them.
  */
 export function hasPendingWords(database: Database, { tenant, session }: SessionKey, messageId: string): boolean {
   const sql = `SELECT 1 FROM sessions s JOIN messages m ON m.session = s.number JOIN historyMarks h ON h.message = m.number

@@ -6,14 +6,15 @@ import { createHistoryTables, type Removed } from './tables.ts'
 /** Time without writes after which indexing starts: the program waits for a model, or is idle. */
 const IDLE_MS = 100
 /**
- * Number of writes after which indexing starts even while writing continues. This limits how long a search has to wait.
+ * Number of writes after which indexing starts even if writing continues. This limits how long a search must wait for
+ * indexing.
  */
 const MAX_WRITES = 256
 
 /**
- * Keeps the full-text tables in step with the log. A write of the log marks its messages in its own transaction. They
- * are indexed in batches, which is much cheaper than one by one: after a short time without writes, when many are
- * marked, and always before a search reads.
+ * Updates the full-text tables after changes of the log. A write to the log marks its messages in its own transaction.
+ * Marked messages are indexed in batches, which is much cheaper than one by one. Indexing starts after a short time
+ * without writes, when many messages are marked, and always before a search reads.
  */
 export interface HistoryProjection {
   /**
@@ -31,8 +32,8 @@ export interface HistoryProjection {
    */
   remove(key: SessionKey, messageIds: readonly string[]): number
   /**
-   * Removes up to `limit` documents of one message, and returns whether it has more. Undefined if the tables have none.
-   * Call it inside a transaction.
+   * Removes up to `limit` documents of one message, and returns whether more remain. Returns undefined if the tables
+   * have no documents of the message. Call it inside a transaction.
    */
   removeSome(key: SessionKey, messageId: string, limit: number): Removed | undefined
   /**

@@ -45,7 +45,7 @@ async function reindexPages({ database, gate, merge, closed }: ReindexDependenci
   while (!closed.aborted) {
     const page = reading(database, () => readPage(database))
     if (page === undefined) return
-    // Before the end is recorded, index messages that an earlier, failed attempt has marked.
+    // If an earlier attempt failed, messages that it marked are not indexed yet. Index them before the end is recorded.
     if (page.last === undefined) await merge()
     if (closed.aborted) return
     const store = (): void => transaction(database, () => storePage(database, page))
@@ -64,8 +64,8 @@ interface Page {
 }
 
 /**
- * Selects texts with a character outside ASCII. Texts with a NUL character are selected too: SQLite counts their characters up to
- * it, and GLOB would stop there.
+ * Selects texts with a character outside ASCII, which have more bytes than characters. Also selects texts with a NUL
+ * character, because SQLite counts characters only up to it. GLOB cannot be used, because it stops at a NUL.
  */
 const isOutsideAscii = (column: string): string => `octet_length(${column}) > length(${column})`
 
@@ -88,7 +88,10 @@ function readPage(database: Database): Page | undefined {
   return { after, last, numbers: found.map(({ number }) => number) }
 }
 
-/** Marks the messages of a page, unless another process has. Cursors end with the last page: documents got new numbers. */
+/**
+ * Marks the messages of a page, unless another process has done so. After the last page, all cursors become invalid,
+ * because documents have new numbers.
+ */
 function storePage(database: Database, { after, last, numbers }: Page): void {
   const done = 'SELECT 1 FROM historyReindex WHERE done = ?'
   if (readOne(database, done, after) === undefined) return

@@ -21,7 +21,8 @@ const UPDATE_BEGUN = 'UPDATE historyMarks SET first = ?, stored = ?, documents =
 
 /**
  * Stores the next slice, after the last one that any process has stored. Until all documents are stored, the mark
- * remains and records their position. A change of the message clears that position. Call it inside a transaction.
+ * remains, and records which documents are stored. A change of the message clears this record. Call it inside a
+ * transaction.
  */
 export function putSlice(
   database: Database,
@@ -35,7 +36,7 @@ export function putSlice(
   const begun = readOne<Begun>(database, SELECT_BEGUN, row.number, most)
   const end = start + documents.length
   const stored = begun?.stored ?? 0
-  // Another process has restarted this message.
+  // Another process has begun to store this message again from its start.
   if (stored < start) return 'changed'
   if (stored > start) {
     const same = begun !== undefined && stored >= end && isStored(database, begun, documents, start)
@@ -48,7 +49,9 @@ export function putSlice(
   return 'same'
 }
 
-/** Whether the stored documents equal these. Another version of the program may make different documents. */
+/**
+ * Whether the stored documents equal these. They differ if another version of the program has made them in another way.
+ */
 function isStored(database: Database, { first }: Begun, documents: readonly HistoryDocument[], start: number): boolean {
   return documents.every((document, place) => {
     const sql = 'SELECT text FROM historyDocuments WHERE id = ?'

@@ -29,7 +29,10 @@ import { createVocabularyWriter, type VocabularyWriter } from '../vocabulary/voc
 
 /** SQLite's value for no limit. */
 const ALL = -1
-/** Words of a deleted session that are removed per document of the limit. Each takes some tenths of a millisecond. */
+/**
+ * Number of words of a deleted session that are removed for each document of the limit. The removal of a word takes
+ * some tenths of a millisecond.
+ */
 const WORDS_A_DOCUMENT = 3
 
 /**
@@ -39,33 +42,33 @@ const WORDS_A_DOCUMENT = 3
  */
 export interface HistoryTables {
   /**
-   * Reads the words of a document before it is put. This takes as long as writing them, so that a transaction need not
-   * wait for it.
+   * Reads the words of a document before it is put. Reading takes as long as writing the words, and a transaction need
+   * not wait for it.
    */
   prepare(document: HistoryDocument): void
   /**
-   * Runs `work`, which puts documents. Shared data are written once, at its end. The documents are then searchable,
-   * except for typo and prefix matches, which need `flushPendingWords`.
+   * Runs `work`, which puts documents. Data that documents share are written once, at the end. The documents are then
+   * searchable, except for typo and prefix matches, which need `flushPendingWords`.
    */
   put<Result>(work: (batch: HistoryBatch) => Result): Result
   /** Adds the words of all documents that were put to the vocabularies of their sessions, owners and tenants. */
   flushPendingWords(): void
   /**
-   * Removes up to `limit` documents of the message and, with the last document of a session, the session's words.
-   * Returns how many documents were removed, and whether there is more to do. Undefined if the tables have nothing of
-   * the message.
+   * Removes up to `limit` documents of the message. With the last document of a session, the session's words are
+   * removed too. Returns how many documents were removed, and whether documents or words remain. Returns undefined if
+   * the tables have nothing of the message.
    */
   removeSome(key: SessionKey, messageId: string, limit: number): Removed | undefined
   /** Removes the message from the tables, and returns the number of its documents. */
   remove(key: SessionKey, messageId: string): number
-  /** Call it after a rollback of these tables. Cached facts are then wrong, and no words are pending. */
+  /** Drops cached facts and pending words. Call it after a rollback of these tables, which makes them wrong. */
   undone(): void
 }
 
 export interface HistoryBatch {
   /** Replaces all documents of the message with these. */
   replace(key: SessionKey, messageId: string, documents: readonly HistoryDocument[]): void
-  /** Replaces some former documents with these, which get the ids from `first` on. */
+  /** Replaces some former documents of the message with these, at the position `part`. */
   replaceSome(key: SessionKey, messageId: string, documents: readonly HistoryDocument[], part: Part): void
   /** Reserves `count` document ids, greater than all earlier ones of the tenant, and returns the first. */
   reserve(document: HistoryDocument, count: number): number
@@ -77,7 +80,7 @@ export interface Removed {
 }
 
 /**
- * Position of documents within a message: `start` is the index of the first one here, and `first` is the id of the
+ * Position of some documents within their message. `start` is the index of the first of them. `first` is the id of the
  * message's first document. `last`: no more documents follow.
  */
 interface Part {
@@ -162,7 +165,7 @@ function createBatch({ database, reader, vocabulary, wordsOf, pending }: Batchin
       return putSome({ database, reader, wordsOf, gathered: gather(document) }, { key, messageId, documents }, part)
     // Most messages without documents never had any, so the batch remains open.
     if (!isIndexed(database, key, messageId)) return
-    // The batch is written first, because the removal must know whether the session has other documents.
+    // The current batch is written first, because the removal must find all other documents of the session.
     end()
     pending.flush()
     removeSome({ database, reader, vocabulary }, { key, messageId, limit: ALL })
@@ -173,7 +176,7 @@ function createBatch({ database, reader, vocabulary, wordsOf, pending }: Batchin
     replaceSome,
     replace(key, messageId, documents) {
       const [document] = documents
-      // Only an assistant's message may change later while its texts stay equal.
+      // Only an assistant's message may change while its texts remain equal.
       if (document?.role === 'assistant') {
         const { rows, runs } = gather(document)
         const known = findMessage(database, rows, key, messageId)
@@ -209,8 +212,8 @@ function removeSome(
 }
 
 /**
- * Replaces the filter tokens of a message's texts in place, so that their ids and thus their order remain. Returns
- * false, without any change, if the texts differ from the stored ones.
+ * Replaces the filter tokens of a message's documents in place, so that the documents keep their ids and their order.
+ * Returns false, without any change, if the texts differ from the stored ones.
  */
 function rescope(
   { database, wordsOf }: { readonly database: Database; readonly wordsOf: WordsOf },

@@ -18,8 +18,8 @@ import { loadDocuments, matchAll, matchRows, searchedRuns, type FoundDocument } 
 import { boundsOf } from './scope.ts'
 
 /**
- * One search. Each read of the index uses one snapshot. Texts are scored outside of it, so that the event loop is not
- * blocked.
+ * One search. Each read of the index uses one snapshot. Texts are scored outside of snapshots, so that the event loop
+ * is not blocked.
  */
 export interface Search {
   readonly database: Database
@@ -28,18 +28,24 @@ export interface Search {
   readonly audience: Audience
   /** Vocabulary of the audience. */
   readonly vocabulary: Vocabulary
-  /** Position where the page begins, as document numbers. Its `bound` is the end of the audience's range. */
+  /**
+   * Position where the page begins. Its document numbers are absolute, not relative to the tenant as in a cursor. Its
+   * `bound` is the end of the audience's range.
+   */
   readonly place: HistoryPlace
 }
 
-/** Maximum documents of each kind of proximity match. */
+/** Maximum documents that each expression of `denseExpressions` adds. */
 const NEARER = 40
 /** If no event covers this share of the query, its words are expanded to typos and to words that contain them. */
 const COVERED = 0.75
 
 /** Limits of a search. */
 interface Depth {
-  /** Number of matching documents above which not all are read. Documents with the words near each other come first. */
+  /**
+   * Maximum number of matching documents that are read. If more match, documents with the words near each other are
+   * read first.
+   */
   readonly dense: number
   /** If fewer documents match, the next wider way of matching is tried too. */
   readonly enough: number
@@ -48,7 +54,7 @@ interface Depth {
 }
 
 const USUAL: Depth = { dense: 150, enough: 40, scored: 100 }
-/** Limits if most results are self-references. The real events rank below those, or use other words. */
+/** Limits if most results are self-references. The real events rank below the self-references, or use other words. */
 const RESCORE_DEPTH: Depth = { dense: 800, enough: Infinity, scored: 1_000 }
 
 interface Found {
@@ -86,7 +92,7 @@ export const matchingOf = ({ query }: Search, terms: readonly PlannedTerm[]): Ma
   bounds: boundsOf(query.scope, query.filters),
 })
 
-/** Whether the expanded terms have more alternatives. */
+/** Whether the expansion has added alternatives to a term. */
 const isWider = (wider: readonly PlannedTerm[], terms: readonly PlannedTerm[]): boolean =>
   wider.some((term, index) => term.alternatives.flat(2).length > (terms[index]?.alternatives.flat(2).length ?? 0))
 
@@ -116,7 +122,10 @@ export const scoredBy = (
     snapshot(database, () => searchedRuns(database, audience.tenant, runIds)),
   )
 
-/** Returns documents of the strictest way of matching that finds enough, after those of stricter ways. */
+/**
+ * Returns documents to score. Tries the ways of matching from strict to wide until it has enough documents. Documents
+ * of stricter ways come first.
+ */
 function candidates(search: Search, matching: Matching, { dense, enough }: Depth): Found {
   const { database, query, audience } = search
   const rows = new Set<number>()
@@ -138,7 +147,10 @@ function candidates(search: Search, matching: Matching, { dense, enough }: Depth
   return { rows: [...rows], stage: used }
 }
 
-/** Returns the documents with the most weight of rare terms; of equal ones, the newest come first. */
+/**
+ * Returns the documents that contain the rarest terms, ordered by the total weight of these terms. Of documents with
+ * equal weights, the newest comes first.
+ */
 function bestOfAny({ database, audience }: Search, matching: Matching, least: number): number[] {
   const worth = new Map<number, number>()
   for (const part of rareParts(matching.terms, least))

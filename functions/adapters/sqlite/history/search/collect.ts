@@ -6,7 +6,7 @@ import { loadDocuments, type FoundDocument } from './rows.ts'
 import { boundsOf, withinSession, withoutSessions } from './scope.ts'
 import type { Step, Walk, WalkPlace } from './walk.ts'
 
-/** Maximum number of sessions that the index excludes while it searches for a session without a hit. */
+/** Maximum number of sessions with a hit that a match excludes, so that the index finds other sessions faster. */
 const MAX_LEFT_OUT = 200
 
 /** The hits to collect from a listing. */
@@ -15,9 +15,9 @@ export interface Wanted {
   readonly walk: Walk
   readonly from: WalkPlace | undefined
   readonly limit: number
-  /** Events that are listed elsewhere, among the best. */
+  /** Events that are listed among the best events, and not here. */
   readonly taken: ReadonlySet<number>
-  /** With grouping: sessions whose hit is listed elsewhere. */
+  /** With grouping: sessions whose hit is listed among the best events, and not here. */
   readonly sessions: readonly string[]
 }
 
@@ -60,7 +60,7 @@ export async function collect(search: Search, wanted: Wanted): Promise<Collected
   }
 }
 
-/** Whether an earlier page has a hit in the session, that is, a hit before the step. */
+/** Whether an earlier page has a hit in the session. The walk visits such a hit before this step. */
 async function isShownBefore(search: Search, { walk, listing }: Wanted, step: Step, session: string): Promise<boolean> {
   const { scope, filters } = search.query
   const expression = listing.expression(withinSession(boundsOf(scope, filters), scope.tenant, session))

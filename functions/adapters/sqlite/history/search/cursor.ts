@@ -12,17 +12,20 @@ import { readOne, type Database } from '../../database.ts'
  */
 export interface HistoryPlace {
   /**
-   * The newest document in the scope when the first page was read. In a cursor, it is counted from the tenant's first
-   * document.
+   * The newest document in the scope when the first page was read. In a cursor, its number is relative to the tenant's
+   * first document.
    */
   readonly bound: number
-  /** Approximate number of documents in the scope at that time. Rare words have more weight among many documents. */
+  /**
+   * Approximate number of documents in the scope when the first page was read. Among many documents, rare words have
+   * more weight.
+   */
   readonly documents: number
   /** Whether the page ended among the best events, which are ordered by score. */
   readonly isRanked: boolean
   /** Number of best events that were returned. */
   readonly shown: number
-  /** The last document that was passed, counted like `bound`; 0 for none. */
+  /** The last document that the pages have passed, as a number like that of `bound`; 0 for none. */
   readonly passed: number
   /** The time of that document, if hits are sorted by time. */
   readonly time: number

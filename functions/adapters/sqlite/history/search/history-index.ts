@@ -17,14 +17,15 @@ interface Dependencies {
 }
 
 /**
- * Maximum wait of a search until its tenant's latest writes are indexed. After that, the search runs without them and
- * reports it.
+ * Maximum time that a search waits until its tenant's latest writes are indexed. After that, the search runs without
+ * these writes and reports this.
  */
 const WAIT_MS = 5_000
 
 /**
- * Creates a search of the full-text tables in the log's own database. It finds everything acknowledged before, unless
- * indexing takes longer than a search may wait, or a new version of the tokenizer is still being applied.
+ * Creates a search of the full-text tables in the log's own database. It finds everything that was acknowledged before
+ * it starts. There are two exceptions: indexing takes longer than a search may wait, or a new version of the tokenizer
+ * is still being applied.
  */
 export function createSqliteHistoryIndex({ database, history, clock }: Dependencies): HistoryIndex {
   const vocabulary = createVocabulary(database)
@@ -60,7 +61,10 @@ export function createSqliteHistoryIndex({ database, history, clock }: Dependenc
   }
 }
 
-/** Messages never move to another session or owner, so indexed data about them remain valid. */
+/**
+ * Returns the session of an indexed message. A message never moves to another session or owner, so even outdated index
+ * entries name the right ones.
+ */
 const sessionOf = (database: Database, scope: HistoryScope, messageId: string): string | undefined =>
   readOne<{ session: string }>(
     database,

@@ -11,13 +11,13 @@ import { quote, within, type Bounds } from './scope.ts'
 /** The conditions of all matches of a query, without their order. */
 export interface Listing {
   readonly terms: readonly PlannedTerm[]
-  /** Returns the match expression of its documents, within bounds. */
+  /** Returns the match expression for the listing's documents, within bounds. */
   expression(bounds: Bounds): string
-  /** Returns the hit of an event; undefined if its documents do not really match. */
+  /** Returns the hit of an event; undefined if the event's documents do not really match. */
   judge(documents: readonly FoundDocument[]): Promise<ScoredEvent<FoundDocument> | undefined>
 }
 
-/** Lists the matches of this stage or, if it has no expression, of the next stricter stage. */
+/** Lists the matches of this stage. If the stage has no expression, lists the matches of the next stricter stage. */
 export function stageListing(search: Search, terms: readonly PlannedTerm[], stage: number): Listing {
   const matching = matchingOf(search, terms)
   return {
@@ -35,7 +35,7 @@ function stageExpression(matching: Matching, stage: number): string {
 const widest = (matching: Matching): string =>
   matchExpression(matching, 'any') ?? matchExpression(matching, 'all') ?? ''
 
-/** Returns the strictest way to match that finds a document; undefined if none does. */
+/** Returns the listing of the strictest way of matching that finds a document; undefined if no way finds any. */
 export function strictestListing(search: Search): Listing | undefined {
   if (search.parsed.terms.length === 0) return wordlessListing(search)
   return snapshot(search.database, () => {

@@ -10,9 +10,12 @@ export type Stage = (typeof STAGES)[number]
 
 /** Maximum number of words between words that count as near each other. */
 const NEAR_WORDS = 10
-/** Maximum documents that the widest way may read. */
+/** Maximum number of documents that the widest way of matching may read. */
 const MAX_ANY = 4_000
-/** Number of parts that the widest way tries, however common they are, if nothing else was found. */
+/**
+ * Minimum number of parts that the widest way of matching tries if nothing else was found, even if these parts are
+ * common.
+ */
 export const MIN_ANY = 3
 
 /** A query with its planned terms and its bounds. */
@@ -23,8 +26,8 @@ export interface Matching {
 }
 
 /**
- * Returns the match expression of a query: `all` terms, all terms with `content`, or `any` of the rarest. Undefined if
- * it equals a stricter one.
+ * Returns the match expression of a query. `all`: all terms must match. `content`: all terms with content must match.
+ * `any`: one of the rarest terms must match. Returns undefined if the expression equals a stricter one.
  */
 export function matchExpression(matching: Matching, stage: Stage): string | undefined {
   const { terms } = matching
@@ -35,7 +38,8 @@ export function matchExpression(matching: Matching, stage: Stage): string | unde
     return bounded(matching, `(${content.map(termExpression).join(' AND ')})`)
   }
   const parts = rareParts(terms, MIN_ANY)
-  // A part of a compound is wider than its term, so it is tried too. It finds names that were typed only partly.
+  // A part of a compound matches more documents than the whole term, so it is tried even if it is the only part. It
+  // finds names that were typed only partly.
   const [only] = parts
   const isSame = parts.length === 1 && terms.length === 1 && terms[0] && only?.expression === termExpression(terms[0])
   if (parts.length === 0 || isSame === true) return undefined
@@ -52,8 +56,8 @@ export interface RarePart {
 }
 
 /**
- * Returns the rarest terms and words of compounds. Together they occur in few documents; at least `least` of them are
- * returned. Each is searched separately.
+ * Returns the rarest terms, and the rarest words of compounds, at least `least` of them. Together they occur in few
+ * documents. Each of them is matched separately.
  */
 export function rareParts(terms: readonly PlannedTerm[], least: number): RarePart[] {
   const parts = terms
@@ -74,8 +78,8 @@ export function rareParts(terms: readonly PlannedTerm[], least: number): RarePar
 export const partExpression = (matching: Matching, part: RarePart): string => bounded(matching, part.expression)
 
 /**
- * Returns the expressions of the documents to read first if very many match: the literal query, its words near each
- * other, and calls with all words.
+ * Returns the expressions for documents that are read first if very many match. These documents contain the literal
+ * query, contain its words near each other, or are calls with all its words.
  */
 export function denseExpressions(matching: Matching): string[] {
   const { query, terms } = matching
@@ -89,7 +93,9 @@ export function denseExpressions(matching: Matching): string[] {
   return ways.map((way) => bounded(matching, way))
 }
 
-/** Returns the words of a compound separately, for documents where they do not occur together. */
+/**
+ * Returns the words of a compound as separate parts. They match documents that do not contain all the words together.
+ */
 function looseParts({ parts, importance }: PlannedTerm): (RarePart & { frequency: number })[] {
   return meaningful(parts).map(({ tokens, frequency }) => ({
     expression: anyOf(tokens),

@@ -62,7 +62,10 @@ async function rankedPage(search: Search): Promise<HistoryPage> {
   return pageOf(search, listing, { events: [...shown, ...events], next }, { scored })
 }
 
-/** Returns the index after the last returned hit. If that hit is deleted, uses the number of returned hits. */
+/**
+ * Returns the index at which the page begins. It follows the hit that was returned last. If that hit was deleted, the
+ * page begins after as many hits as were returned.
+ */
 function rankAfter(heads: readonly Event[], { shown, passed }: HistoryPlace): number {
   const last = heads.findIndex((event) => event.best.id === passed)
   return last === -1 ? Math.min(shown, heads.length) : last + 1
@@ -105,7 +108,7 @@ function relativeTo({ audience }: Search, { bound, passed, ...place }: HistoryPl
   return { ...place, bound: bound - first, passed: passed === 0 ? 0 : passed - first }
 }
 
-/** Returns the number of other hits of an event's session on all pages. */
+/** Returns how many other hits all pages have for the session of this event. */
 function moreOf(search: Search, listing: Listing, scored: readonly Event[], { best: { event, hit } }: Event): number {
   const { scope, filters } = search.query
   const expression = listing.expression(withinSession(boundsOf(scope, filters), scope.tenant, hit.session))

@@ -72,8 +72,8 @@ export function firstDocument(database: Database, event: number): number | undef
 }
 
 /**
- * Returns all matching documents of the range. They are read as one value, because separate rows would cost more than
- * the search.
+ * Returns the ids of all matching documents of the range. They are read as one value, because reading them as rows
+ * would cost more than the search.
  */
 export function matchAll(database: Database, { first, last }: IdRange, expression: string): number[] {
   const row = readOne<{ ids: string }>(
@@ -86,7 +86,7 @@ export function matchAll(database: Database, { first, last }: IdRange, expressio
   return JSON.parse(row?.ids ?? '[]') as number[]
 }
 
-/** Returns at most `limit` distinct messages of the range that have matching documents. */
+/** Returns distinct messages with a matching document in the range, at most `limit` of them. */
 export function matchMessages(
   database: Database,
   { first, last }: IdRange,
@@ -106,7 +106,7 @@ export function matchMessages(
   return rows.map(({ message }) => message)
 }
 
-/** Returns those of the tenant's runs that have searched the history. */
+/** Returns which of these runs of the tenant have searched the history. */
 export function searchedRuns(database: Database, tenant: number, runIds: readonly string[]): Set<string> {
   const rows = readAll<{ run: string }>(
     database,

@@ -11,7 +11,7 @@ export function scopeText(document: HistoryDocument): string {
   return texts.join(' ')
 }
 
-/** Returns the tokens that documents of one kind share. There are few kinds. */
+/** Returns the tokens of a document's role, tool and status. They are cached, because there are few combinations. */
 function kindText({ role, toolName, status }: HistoryDocument): string {
   const name = `${role} ${status ?? ''}${toolName === undefined ? '' : ` ${toolName}`}`
   const made =
@@ -28,8 +28,8 @@ function kindText({ role, toolName, status }: HistoryDocument): string {
 const kinds = new Map<string, string>()
 
 /**
- * Returns the tokens that most documents share with the previous one. Computing them again took a twentieth of the time
- * of indexing.
+ * Returns the tokens of a document that usually equal those of the previous document. They are cached: computing them
+ * again took a twentieth of the time of indexing.
  */
 function sharedText({ tenant, session, owner, agent, runId, time }: HistoryDocument): string {
   const of = [tenant, session, owner, agent, runId, hourOf(time)]
@@ -47,15 +47,15 @@ function sharedText({ tenant, session, owner, agent, runId, time }: HistoryDocum
 }
 let shared: { readonly of: readonly unknown[]; readonly text: string } | undefined
 
-/** Bounds of a match within its tenant's range: expressions that must match, and one that must not. */
+/** Bounds of a match within its tenant's range. Documents must match all expressions of `must`, and none of `not`. */
 export interface Bounds {
   readonly must: readonly string[]
   readonly not: readonly string[]
 }
 
 /**
- * Returns the tokens that all documents of a scope have, within the tenant's range. Tokens of sessions and owners
- * include the tenant.
+ * Returns the tokens that select a scope's documents within the tenant's range. Tokens of sessions and owners include
+ * the tenant.
  */
 export function scopeTokensOf({ tenant, session, owner }: HistoryScope): string[] {
   return [
@@ -64,7 +64,7 @@ export function scopeTokensOf({ tenant, session, owner }: HistoryScope): string[
   ]
 }
 
-/** Returns the bounds of the scope and the filters; times are rounded to the hour. */
+/** Returns the bounds for the scope and the filters. Times are rounded to whole hours. */
 export function boundsOf(scope: HistoryScope, filters: HistoryFilters): Bounds {
   const { tenant } = scope
   const wanted = [
@@ -99,11 +99,14 @@ export const withoutSessions = ({ must, not }: Bounds, tenant: string, sessions:
 
 const sessionToken = (tenant: string, session: string): string => quote(token('s', tenant, session))
 
-/** Matches any of these expressions, or nothing if there are none. */
+/** Returns an expression that matches if any of these matches. Without expressions, it matches nothing. */
 const anyOf = (expressions: readonly string[]): string =>
   `(${(expressions[0] === undefined ? [quote(token('none'))] : expressions).join(' OR ')})`
 
-/** Returns an expression within bounds. Without an expression, it matches everything of the tenant within them. */
+/**
+ * Restricts an expression to bounds. Without an expression, the result matches all documents of the tenant within the
+ * bounds.
+ */
 export function within(expression: string | undefined, tenant: string, { must, not }: Bounds): string {
   const all = [...(expression === undefined ? [] : [expression]), ...must]
   const joined = all.length === 0 ? quote(tenantToken(tenant)) : all.join(' AND ')
@@ -117,8 +120,8 @@ export const roleToken = (role: HistoryRole): string => token('r', role)
 export const quote = (text: string): string => `"${text.replaceAll('"', '""')}"`
 
 /**
- * Returns a token for an id. Ids may contain any character, but a hash is always one token. It has 80 bits, and found
- * rows are compared with the ids themselves.
+ * Returns a token for an id. Ids may contain any character, but a hash is always one token. Two ids may have equal
+ * hashes, which have only 80 bits. So the ids of found rows are compared too.
  */
 function token(kind: string, ...values: readonly string[]): string {
   const name = kind + JSON.stringify(values)

@@ -25,11 +25,11 @@ interface Timed {
 type Order = 'newest' | 'oldest'
 
 /**
- * Creates the walk by time. An event is at the position of its first matching document, and shows its documents of that
- * time: its result with the newest first, its call with the oldest first.
+ * Creates the walk by time. An event is at the position of its first matching document, and shows only its documents of
+ * that document's time. With the newest first, this is its result. With the oldest first, it is its call.
  *
- * The index has blocks of time. So a common word of a long history costs no more than its first hits: blocks with few
- * matches are sorted, others are divided.
+ * The index has blocks of time. Blocks with few matches are sorted, all others are divided. So a common word in a long
+ * history costs no more than its first hits.
  */
 export function walkByTime(search: Search, order: Order): Walk {
   const { database } = search
@@ -43,7 +43,7 @@ export function walkByTime(search: Search, order: Order): Walk {
         for (const { id, event, time } of rows) {
           if (seen.has(event)) continue
           const group = firstGroup(groups.get(event) ?? [], order)
-          // The event belongs to another time, where the walk has passed it before.
+          // An event is listed only at the time of its first matching document, which the walk has passed before.
           const isHere = group?.time === time
           if (isHere) seen.add(event)
           yield isHere ? stepOf(search, group, isNewest) : { documents: [], passed: id, time }
@@ -67,7 +67,7 @@ function stepOf(search: Search, { time, ids }: TimeGroup, isNewest: boolean): St
   return { documents: visible(search, loaded), time, passed: isNewest ? Math.min(...ids) : Math.max(...ids) }
 }
 
-/** Matching documents of one event with equal times. */
+/** Matching documents of one event that have the same time. */
 interface TimeGroup {
   readonly event: number
   readonly time: number
@@ -121,7 +121,7 @@ function sorted(rows: readonly Timed[], order: Order, from: WalkPlace | undefine
   return rest.toSorted(compare)
 }
 
-/** Yields the documents of an hour with very many matches; SQLite sorts them. */
+/** Yields the documents of one hour that has very many matches. SQLite sorts them. */
 function* sortedByEngine(
   search: Search,
   expression: Expression,

@@ -20,14 +20,14 @@ export interface Step extends WalkPlace {
   readonly documents: readonly FoundDocument[]
 }
 
-/** Returns the match expression. It may change during a walk. */
+/** Returns the match expression of a walk, which may change while the walk runs. */
 export type Expression = () => string
 
 /** Visits each matching event once. */
 export interface Walk {
   /** Yields the events after a position, or all. Returns whether the walk reached its end. */
   steps(expression: Expression, from: WalkPlace | undefined): Generator<Step, boolean>
-  /** Returns a limited number of matching documents that the walk visits before this step. */
+  /** Returns matching documents that the walk visits before this step, up to a maximum number. */
   before(expression: string, step: Step): number[]
 }
 
@@ -65,7 +65,8 @@ export function walkByRow(search: Search): Walk {
 }
 
 /**
- * Returns the first document of the event of these documents. If the event has none left, returns the first of these.
+ * Returns the lowest document id of an event, of which these are some documents. They may have been removed from the
+ * tables since they were read.
  */
 function beginningOf(database: Database, documents: readonly FoundDocument[]): number {
   const first = reading(database, () => documents[0] && firstDocument(database, documents[0].event))

@@ -20,16 +20,19 @@ const rangeOf = (tenant: number): IdRange => ({ first: tenant * SPAN, last: (ten
 /** The documents that a search may see: all of a tenant, an owner's sessions, or one session. */
 export interface Audience {
   readonly tenant: number
-  /** The row of the session, or otherwise of the owner. Neither is set for a whole tenant. */
+  /**
+   * Row of the session, or of the owner if the audience has all sessions of an owner. Neither is set for a whole
+   * tenant.
+   */
   readonly session?: number
   readonly owner?: number
-  /** Range of its document ids. */
+  /** Range of ids that contains the audience's documents. */
   readonly range: IdRange
-  /** Range of its tenant's word ids. */
+  /** Range of word ids of the audience's tenant. */
   readonly wordRange: IdRange
-  /** Tokens that all its documents have, within the range. */
+  /** Filter tokens that select the audience's documents within the range. */
   readonly tokens: readonly string[]
-  /** Number of its documents. */
+  /** Number of documents in the audience. */
   readonly documents: number
   /** Changes with every change of the tenant's documents. */
   readonly version: string
@@ -72,7 +75,7 @@ export function findAudience(database: Database, scope: HistoryScope): Audience 
   return { ...base, ...row, documents: narrowest.documents }
 }
 
-/** Returns the wider audiences of a session: its tenant, and its owner. */
+/** Returns the audiences that include a session: that of its tenant, and that of its owner. */
 export function audiencesOf(
   database: Database,
   rows: SessionRows,
@@ -87,7 +90,10 @@ export function audiencesOf(
   }
 }
 
-/** Row ids of a session, and of its tenant and its owner. The counts of all three include the session's documents. */
+/**
+ * Row ids of a session, of its tenant and of its owner. The document counts of all three rows include the session's
+ * documents.
+ */
 export interface SessionRows {
   readonly tenant: number
   readonly session: number
@@ -100,7 +106,7 @@ function findTenant(database: Database, tenant: string): number | undefined {
 }
 
 /**
- * Returns the session's rows, and creates missing ones. The first document determines the owner. Call it inside a
+ * Returns the session's rows, and creates missing ones. A new session gets the owner of this document. Call it inside a
  * transaction.
  */
 export function sessionRows(
@@ -139,7 +145,7 @@ export function findSessionRows(database: Database, { tenant, session }: Session
 
 /*
  * The statements below avoid forms that FTS5 treats as a savepoint (`RETURNING`, several rows, upserts). At a
- * savepoint, FTS5 writes its buffered words as a separate segment, which costs more than all else.
+ * savepoint, FTS5 writes its buffered words as a separate segment. This would cost more than all other work.
  */
 
 /** Returns the greatest document id that was ever reserved for the tenant. */

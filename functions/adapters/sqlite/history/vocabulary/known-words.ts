@@ -5,12 +5,15 @@ import { lastWord, type SessionRows } from './audiences.ts'
 import { sessionWords } from './session-words.ts'
 
 /**
- * Bits of a number without extra memory. It limits how many sessions, and how many owners and tenants, are
- * distinguished at a time.
+ * Number of bits that a JavaScript number holds without extra memory. Bits are assigned to sessions, and separately to
+ * owners and tenants. So this limits how many of them can be distinguished at a time.
  */
 const MAX_MARK_BITS = 30
 
-/** Bits that mark a word as stored in the tables, and a run as having only stored words, with the age of the bits. */
+/**
+ * Bits of a session, its tenant and its owner. Such a bit marks a word that the tables already have, or a run with only
+ * such words. Bits are valid only within the age in which they were assigned.
+ */
 export interface Marking {
   readonly sessionAge: number
   readonly session: number
@@ -20,11 +23,14 @@ export interface Marking {
   readonly owner: number
 }
 
-/** Whether the session already has the word or run. */
+/** Whether the marks show that the session already has the word, or all words of the run. */
 export const hasSession = (marks: Marks, { sessionAge, session }: Marking): boolean =>
   marks.sessionAge === sessionAge && (marks.sessions & session) !== 0
 
-/** Returns the bits of the tenant and the owner that already have the word or run. */
+/**
+ * Returns the bits of the tenant and the owner that the marks have. Such a bit shows that the tables already have the
+ * word, or all words of the run.
+ */
 export const audiencesOn = (marks: Marks, { audienceAge, tenant, owner }: Marking): number =>
   marks.audienceAge === audienceAge ? marks.audiences & (tenant | owner) : 0
 
@@ -38,7 +44,7 @@ export function markAudiences(marks: Marks, { audienceAge, tenant, owner }: Mark
   marks.audienceAge = audienceAge
 }
 
-/** Assigns bits. When all are used, a new age begins. */
+/** Assigns bits to ids. When all bits are assigned, a new age begins, which makes all earlier bits invalid. */
 function createMarks() {
   const given = new Map<number, number>()
   let age = 1
@@ -49,7 +55,7 @@ function createMarks() {
   return {
     begin,
     has: (id: number): boolean => given.has(id),
-    /** Returns the bits of these ids, all of one age. */
+    /** Returns the bits of these ids, which are all assigned in one age, and this age. */
     of(...ids: readonly number[]): { readonly age: number; readonly bits: readonly number[] } {
       if (given.size + ids.filter((id) => !given.has(id)).length > MAX_MARK_BITS) begin()
       for (const id of ids) if (!given.has(id)) given.set(id, 1 << given.size)
@@ -59,8 +65,9 @@ function createMarks() {
 }
 
 /**
- * Remembers in the word objects which words the tables have, because most words recur. All marks become invalid if the
- * tenant's words changed meanwhile: another process changed them, some were removed, or a transaction was rolled back.
+ * Marks in the word objects which words the tables have, because most words recur. All marks become invalid if the
+ * tenant's words have changed in any other way. For example, another process has changed them, some were removed, or a
+ * transaction was rolled back.
  */
 export function createKnownWords(database: Database, { word }: Pick<DocumentReader, 'word'>) {
   const left = new Map<number, number>()
@@ -70,7 +77,7 @@ export function createKnownWords(database: Database, { word }: Pick<DocumentRead
   const markingOf = ({ tenant, owner, session }: SessionRows): Marking => {
     const isKnown = sessions.has(session)
     const ofSession = sessions.of(session)
-    // Tenants are negated, because ids of tenants and owners come from different tables and may be equal.
+    // Ids of tenants are negated. They come from another table than ids of owners, so both may be equal.
     const ofAudiences = audiences.of(-tenant, ...(owner === undefined ? [] : [owner]))
     const marking = {
       sessionAge: ofSession.age,
@@ -84,7 +91,7 @@ export function createKnownWords(database: Database, { word }: Pick<DocumentRead
   }
 
   return {
-    /** Runs `work`, which adds words of the tenant to its tables and marks them. */
+    /** Runs `work`, which adds words of the tenant to the tables and marks these words. */
     adding(tenant: number, work: (of: (rows: SessionRows) => Marking) => void): void {
       if (left.get(tenant) !== lastWord(database, tenant)) for (const one of [sessions, audiences]) one.begin()
       left.delete(tenant)
@@ -92,8 +99,8 @@ export function createKnownWords(database: Database, { word }: Pick<DocumentRead
       left.set(tenant, lastWord(database, tenant))
     },
     /**
-     * Call it after a rollback. Another process may add as many words as were rolled back, so their number does not
-     * show the change.
+     * Makes all marks invalid. Call it after a rollback. If another process then adds as many words as were rolled
+     * back, the id of the last word does not show the change.
      */
     doubt: (): void => left.clear(),
   }

@@ -5,10 +5,10 @@ import { isEmpty, type SessionRows } from './audiences.ts'
 import { addSessionWords } from './session-words.ts'
 import type { SessionWords, VocabularyWriter } from './vocabulary-writer.ts'
 
-/** Words of stored documents that are not in their vocabularies yet. */
+/** Words of stored documents that are not in the vocabularies yet. */
 export interface PendingWords {
   defer(words: SessionWords): void
-  /** Stores the words, except those of sessions that were deleted meanwhile. */
+  /** Stores the words, except those of sessions without documents, which were deleted. */
   flush(): void
   forget(): void
 }
@@ -39,9 +39,9 @@ const SELECT_STORED = `SELECT d.role, d.text, m.tool AS toolName, m.call FROM hi
   JOIN historyMessages m ON m.id = d.message WHERE d.message = ?`
 
 /**
- * Gives the pending words of a message to its session, before the message's documents are removed. While these
- * documents existed, deletions of other sessions kept the words in the vocabularies of the owner and the tenant. The
- * deletion of this session now removes them. Call it inside a transaction.
+ * Stores the pending words of a message as words of its session, before the message's documents are removed. While
+ * these documents existed, deletions of other sessions kept the words in the vocabularies of the owner and the tenant.
+ * The deletion of this session now removes the words from there. Call it inside a transaction.
  */
 export function keepPendingWords(
   { database, reader }: { readonly database: Database; readonly reader: DocumentReader },

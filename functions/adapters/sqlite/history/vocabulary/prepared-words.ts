@@ -3,7 +3,7 @@ import type { DocumentReader, DocumentWords } from '../../../../search/tokens/do
 
 export type WordsOf = (document: HistoryDocument) => DocumentWords
 
-/** Creates a cache of documents' words, which are read in advance or on demand. */
+/** Creates a cache of the words of documents. The words of a document that was not prepared are read on demand. */
 export function createPreparedWords({ read }: DocumentReader): {
   prepare(document: HistoryDocument): void
   readonly of: WordsOf

@@ -1,14 +1,14 @@
 import { readAll, readOne, write, type Database } from '../../database.ts'
 
 /**
- * Words per row. One row per word would be many times as expensive to write. With more words per row, each step of a
- * removal would take longer.
+ * Words per row. Rows with one word each would be many times as expensive to write. Rows with more words would make
+ * each step of a removal longer.
  */
 const WORDS_IN_ROW = 100
 
 /**
- * Adds words, which have letters and digits only. Words that the session already has are stored again. Call it inside a
- * transaction.
+ * Adds words to a session. Words have only letters and digits. A word that the session already has is stored again.
+ * Call it inside a transaction.
  */
 export function addSessionWords(database: Database, session: number, words: readonly string[]): void {
   for (let start = 0; start < words.length; start += WORDS_IN_ROW)

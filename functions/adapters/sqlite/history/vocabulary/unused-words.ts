@@ -3,21 +3,24 @@ import { readAll, transaction, write, type Database } from '../../database.ts'
 import { findAudience, reserveWords } from './audiences.ts'
 import { hasWord, removeWord, type KnownWord } from './vocabulary-writer.ts'
 
-/** Words that are looked up per transaction, which takes about 10 ms. */
+/** Number of words that are looked up in one transaction, which takes about 10 ms. */
 const WORDS_AT_ONCE = 256
-/** Rows of owners' words that are looked up per transaction. */
+/** Number of rows of owners' words that are looked up in one transaction. */
 const ROWS_AT_ONCE = 1_000
 
 /**
- * Removes tenants' words without documents, and then owners' words without a word, in batches. A deletion leaves
- * neither, but files of older versions may have both.
+ * Removes tenants' words that no document has, and then owners' words that refer to no word, in batches. Deletions
+ * leave no such words, but files of older versions may have them.
  */
 export async function removeUnusedWords(database: Database): Promise<void> {
   await inPages(database, -1, (after) => removeSomeWords(database, after))
   await inPages(database, { owner: -1, word: -1 }, (after) => removeSomeOfOwners(database, after))
 }
 
-/** Runs each page in its own transaction. `work` returns where the next page begins, or undefined at the end. */
+/**
+ * Runs `work` for each page in a separate transaction. `work` returns where the next page begins, or undefined at the
+ * end.
+ */
 async function inPages<Place>(
   database: Database,
   first: Place,
@@ -30,8 +33,8 @@ async function inPages<Place>(
 }
 
 /**
- * Removes unused words after the word with this id. Returns the id of the last word, or undefined at the end. Call it
- * inside a transaction.
+ * Looks up the words after the word with this id, and removes the unused ones. Returns the id of the last word that was
+ * looked up, or undefined at the end. Call it inside a transaction.
  */
 function removeSomeWords(database: Database, after: number): number | undefined {
   const sql = `SELECT v.id, v.word, v.tenant, t.tenant AS name FROM historyVocabulary v JOIN historyTenants t ON t.id = v.tenant
@@ -48,7 +51,7 @@ function removeSomeWords(database: Database, after: number): number | undefined 
     return audience === undefined || !hasWord(database, audience, word)
   })
   for (const one of unused) removeWord(database, one)
-  // Invalidates what other processes remember of the tenant's words.
+  // Makes the marks invalid by which other processes remember the tenant's words (`known-words.ts`).
   for (const tenant of new Set(unused.map((one) => one.tenant))) reserveWords(database, tenant, 1)
   return words.at(-1)?.id
 }

@@ -10,11 +10,12 @@ import { addSessionWords, hasSessionWords, takeSessionWords } from './session-wo
  * Maintains the words of each session, of its owner and of its tenant, in the transactions that change their documents.
  */
 export interface VocabularyWriter {
-  /** Adds the words of documents of these sessions. */
+  /** Adds the words of the documents of these sessions. */
   add(sessions: Iterable<SessionWords>): void
   /**
-   * Removes about `limit` words of a session without documents, except those that another session has. Then removes
-   * words of an owner without documents. Returns whether there are more.
+   * Removes about `limit` words of a session without documents. A tenant or an owner keeps a word that its other
+   * documents have. When the session has no more words, removes the words of an owner without documents. Returns
+   * whether more words remain.
    */
   forget(rows: SessionRows, limit: number): boolean
   /** Call it after a rollback of a transaction that added words. */
@@ -23,11 +24,11 @@ export interface VocabularyWriter {
 
 export interface SessionWords {
   readonly rows: SessionRows
-  /** The runs of each document. */
+  /** The runs of letters and digits of each document. */
   readonly runs: (readonly Run[])[]
 }
 
-/** Words that tenants and owners may not have yet. */
+/** Words that the tenant or its owners may not have yet. */
 interface Fresh {
   /** Words that may be new to the tenant, each with its owner. */
   readonly tenant: { readonly word: string; readonly owner: number }[]
@@ -50,7 +51,8 @@ export function createVocabularyWriter(database: Database, reader: Pick<Document
           let changed = false
           for (const one of all) changed = addToSession(database, one, of(one.rows), fresh) || changed
           if (!changed) return
-          // The last word's number must increase in any case, because it shows other processes that words have changed.
+          // Reserves at least one id. A greater id of the last word shows other processes that the tenant's words have
+          // changed.
           const count = Math.max(1, fresh.tenant.length)
           const first = reserveWords(database, tenant, count)
           addFresh(database, { tenant, first }, fresh)
@@ -71,8 +73,8 @@ export function createVocabularyWriter(database: Database, reader: Pick<Document
 }
 
 /**
- * Adds the words of documents to their session. Returns whether any word may be new to the session, its owner or its
- * tenant.
+ * Adds the words of documents to their session, and collects in `fresh` the words that its owner or tenant may not
+ * have. Returns whether any word may be new to the session, its owner or its tenant.
  */
 function addToSession(database: Database, { rows, runs }: SessionWords, marking: Marking, fresh: Fresh): boolean {
   const owner = rows.owner ?? NO_OWNER
@@ -120,14 +122,14 @@ function addFresh(
   const words = JSON.stringify(sorted.map(({ word }) => word))
   const added = sorted.length === 0 ? 0 : write(database, INSERT_WORDS, first, tenant, words)
   if (added === sorted.length) addOwners(database, first, sorted)
-  // The tenant already has some of these words, with other ids.
+  // The tenant already has some of these words, with other ids. The statement below finds the ids of all these words.
   else for (const { word, owner } of sorted) listOf(fresh.owners, owner).push(word)
   for (const [owner, others] of fresh.owners)
     if (owner !== NO_OWNER && others.length > 0)
       write(database, INSERT_KNOWN_OF_OWNER, owner, JSON.stringify(others.toSorted()), tenant)
 }
 
-/** Adds words that are new to the tenant to their owners; their ids start at `first`. */
+/** Adds words that are new to the tenant to their owners' vocabularies. The ids of the words start at `first`. */
 function addOwners(database: Database, first: number, words: Fresh['tenant']): void {
   if (words.some(({ owner }) => owner !== NO_OWNER))
     write(database, INSERT_NEW_OF_OWNERS, first, JSON.stringify(words.map(({ owner }) => owner)))
@@ -148,7 +150,10 @@ export interface KnownWord {
   readonly word: string
 }
 
-/** Removes the words that no document of the owner, or of the tenant, has. */
+/**
+ * Removes a word from the owner if no document of the owner has it. Removes it from the tenant if no document of the
+ * tenant has it.
+ */
 function forgetWords(database: Database, rows: SessionRows, words: readonly string[]): void {
   const { tenant, owner } = audiencesOf(database, rows)
   const gone: KnownWord[] = []
@@ -161,21 +166,22 @@ function forgetWords(database: Database, rows: SessionRows, words: readonly stri
       write(database, 'DELETE FROM historyOwnerWords WHERE owner = ? AND word = ?', rows.owner, id)
     if (tenant === undefined || !hasWord(database, tenant, word)) gone.push({ id, word })
   }
-  // Sorted by id, because FTS5 writes its buffered words as a separate segment whenever an id decreases.
+  // Words are removed in the order of their ids. Whenever an id decreases, FTS5 writes its buffered words as a separate
+  // segment.
   for (const one of gone.toSorted((left, right) => left.id - right.id)) removeWord(database, one)
 }
 
 /** Removes a word of a tenant, but not the owners' references to it. Call it inside a transaction. */
 export function removeWord(database: Database, { id, word }: KnownWord): void {
   write(database, 'DELETE FROM historyVocabulary WHERE id = ?', id)
-  // This table stores no content, so the delete must repeat the word.
+  // The table `historyWordParts` stores no content, so a deletion must repeat the word.
   write(database, "INSERT INTO historyWordParts (historyWordParts, rowid, word) VALUES ('delete', ?, ?)", id, word)
 }
 
 /**
- * Removes about `limit` words of an owner without documents, and returns whether there are more. They can remain if
- * another session removed a tenant's word while the owner's last session still had it. Such a word has no id, so the
- * session cannot remove it.
+ * Removes about `limit` words of an owner without documents, and returns whether more remain. Such words remain if
+ * another session removed a word of the tenant while the owner's last session still had it. The word then has no id any
+ * more, so the owner's session could not remove it.
  */
 function forgetOwner(database: Database, owner: number, limit: number): boolean {
   const some = 'SELECT word FROM historyOwnerWords WHERE owner = ?1 LIMIT ?2'

@@ -7,13 +7,13 @@ import { sessionWords } from './session-words.ts'
 
 /** Minimum characters of a word in the vocabulary. */
 const MIN_WORD_CHARACTERS = 3
-/** Minimum characters at which half a word is enough to find similar words. */
+/** Minimum characters of a word whose similar words are found by one half of the word. */
 const MIN_HALVED_CHARACTERS = 6
-/** Maximum count of a token's documents. A token in more documents is common in every history. */
+/** Maximum number of documents that are counted for a token. A token in more documents is common in every history. */
 const COUNTED = 20_000
 /**
- * Frequency above which counting is expensive. Such frequencies are cached until the tenant's documents change, at most
- * `REMEMBERED` of them.
+ * Frequency above which counting is expensive. Such a frequency is cached until the tenant's documents change. The
+ * cache has at most `REMEMBERED` frequencies.
  */
 const COUNTED_EACH_TIME = 500
 const REMEMBERED = 20_000

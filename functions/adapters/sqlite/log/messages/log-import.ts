@@ -69,7 +69,7 @@ function append(
   })
 }
 
-/** Whether the session is idle, and has been since it was read. */
+/** Whether the session is idle, and no process has worked on it since `seen` was read. */
 const isIdleAs = (row: SessionRow, seen: SessionHeader): boolean =>
   row.generation === seen.generation && row.leaseOwner === null && row.activeRun === null && row.queued === 0
 

@@ -1,18 +1,21 @@
 import { deflateRawSync, inflateRawSync, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 
 /**
- * Minimum characters of a compressed text. Shorter texts gain little. Longer ones, above all tool outputs, shrink to
- * half or less, and so do the bytes written to disk.
+ * Minimum characters of a text that is compressed. Shorter texts gain little. Longer texts, mostly tool outputs, shrink
+ * to half or less, which also reduces the bytes written to disk.
  */
 const PACKED_FROM_CHARS = 1_000
 
-/** Maximum characters for the fastest level with little memory. It takes a third less time and 4 % more space. */
+/**
+ * Maximum characters of a text that is compressed at the fastest level, with little memory. This takes a third less
+ * time and 4 % more space.
+ */
 const SHORT_CHARS = 4_096
 const QUICK = { level: 1, windowBits: 12, memLevel: 5, chunkSize: 4_096 }
 
 /**
- * Minimum characters for Zstandard: similar size in a tenth of the time. Deflating 4 MB of random words would block the
- * thread for 0.15 s.
+ * Minimum characters of a text that Zstandard compresses. It reaches a similar size in a tenth of the time. Deflating 4
+ * MB of random words would block the thread for 0.15 s.
  */
 const LONG_CHARS = 65_536
 
@@ -31,8 +34,8 @@ export function unpack(stored: string | Uint8Array): string {
 }
 
 /**
- * Whether bytes begin like a Zstandard frame. Deflated bytes never do: in a stored block, the length would not match
- * its complement.
+ * Whether bytes begin like a Zstandard frame. Deflated bytes never begin in this way: they would be a stored block
+ * whose length does not match its complement.
  */
 const isZstd = ([first, second, third, fourth]: Uint8Array): boolean =>
   first === 0x28 && second === 0xb5 && third === 0x2f && fourth === 0xfd

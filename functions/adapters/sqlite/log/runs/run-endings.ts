@@ -80,8 +80,8 @@ function storeEnd(database: Database, row: SessionRow, lease: Lease, end: RunEnd
 }
 
 /**
- * Returns the end that this holder has stored before: its message exists or, without one, no process has held the lease
- * since. Throws `LeaseLost` otherwise.
+ * Returns the end that this holder has stored in an earlier attempt. If the end has a message, the log must contain it.
+ * Otherwise, no process may have held the lease since. Throws `LeaseLost` if this is not true.
  */
 function endedBefore(database: Database, row: SessionRow | undefined, lease: Lease, end: RunEnd): Ended {
   const stored = row && findRun(database, row.number, lease.runId)

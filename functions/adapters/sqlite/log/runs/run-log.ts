@@ -87,7 +87,7 @@ function insertAfter(database: Database, row: SessionRow, run: StoredRun, messag
 
 /** Whether this round is already in the log. Throws if another message has its id. */
 function isStored(database: Database, row: SessionRow, { assistant, tools }: Round): boolean {
-  // No message has an id after the head.
+  // The head is the log's last message, so no message has a greater id.
   if (row.head === null || assistant.id > row.head) return false
   const found = findMessage(database, row.number, assistant.id)
   if (found === undefined) return false
@@ -116,7 +116,8 @@ function completeCall(
 ): Promise<ToolMessage> {
   const { database } = dependencies
   return writeLog(dependencies, () => {
-    // The lease is held if the call's row has its generation. So the call neither reads nor writes the session's row.
+    // The lease is held if the call's row has the lease's generation. So the end of a call neither reads nor writes the
+    // session's row.
     const found = findLiveCall(database, lease, messageId)
     if (found?.call.generation !== lease.generation) throw new LeaseLost(lease.session, lease.generation)
     const { session, call } = found
@@ -164,7 +165,7 @@ async function repair(
   })
 }
 
-/** The queued run whose input becomes a message, and the message's position. */
+/** The queued run whose input becomes a message, and the id and position of this message. */
 interface Steering {
   readonly queuedRunId: string
   readonly messageId: string

@@ -6,7 +6,10 @@ export type SortColumn = (typeof SORTS)[number]
 /** A column whose value may select a list. A page with only this condition is read from an index. */
 export type LeadingColumn = (typeof LEADING)[number]
 
-/** Returns the index of a tenant's sessions, or of those with one value, ordered by a column. */
+/**
+ * Returns the name of the index of a tenant's sessions that is ordered by a column. With `leading`, the index selects
+ * the sessions with one value of the column `leading`.
+ */
 export const indexOf = (sort: SortColumn, leading?: LeadingColumn): string =>
   `sessions_by_${sort}${leading === undefined ? '' : `_of_${leading}`}`
 
@@ -24,10 +27,10 @@ const INDEXES = SORTS.flatMap((sort) =>
 )
 
 /**
- * Adds the columns that lists of sessions show and sort by. `messageCount` is null for a session of an earlier version.
- * Until its messages are counted (`session-outline.ts`), the times of its first and last message are those of the session itself.
- * `folder`
- * and `source` come from the metadata. An opening is the beginning of the first input.
+ * Adds the columns that lists of sessions show and sort by. `messageCount` is null for a session of an earlier version,
+ * until its messages are counted (`session-outline.ts`). Until then, the times of its first and last message are the
+ * times of its creation and its last activity. `folder` and `source` come from the metadata. An opening is the
+ * beginning of the first input.
  */
 export const LISTS_SCHEMA = `
 ALTER TABLE sessions ADD COLUMN titleSource INTEGER;

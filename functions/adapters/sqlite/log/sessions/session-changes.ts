@@ -13,7 +13,7 @@ import { encodeTotals, findSession, totalsOf, type SessionRow } from './session-
 
 const DAY_MS = 86_400_000
 
-/** Whether this lease holds the session: *mine* in the protocol. */
+/** Whether this lease holds the session. The session protocol calls this condition *mine*. */
 export function isHeld(row: SessionRow | undefined, lease: Lease): row is SessionRow {
   return row?.live === 1 && row.generation === lease.generation && row.activeRun === lease.runId
 }
@@ -59,7 +59,7 @@ export const leaseOf = (row: SessionRow, owner: string, runId: string): Lease =>
 /** Renews the session's expiry when a run begins, pauses or ends. */
 export const alive = (row: SessionRow, now: number): SessionRow => ({ ...row, expiresAt: expiryOf(row, now) })
 
-/** Returns the expiry of a session with an activity now; null if the session never expires. */
+/** Returns the expiry of a session whose last activity is now; null if the session never expires. */
 export const expiryOf = ({ ttlDays }: Pick<SessionRow, 'ttlDays'>, now: number): number | null =>
   ttlDays === null ? null : now + ttlDays * DAY_MS
 
@@ -87,8 +87,8 @@ export function counting(row: SessionRow, message: AssistantMessage): SessionRow
 }
 
 /**
- * Returns a counted session and its run at the run's start, which `begin` creates. The caller stores both, and the
- * message.
+ * Returns a counted session and its run at the run's start. `begin` makes the started run. The caller stores the
+ * session, the run and the message.
  */
 export function atStart(
   row: SessionRow,

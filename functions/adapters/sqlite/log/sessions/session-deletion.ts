@@ -124,7 +124,7 @@ function removeMessages(
   return { removed, more: removed < messages.length }
 }
 
-/** Counts the documents of a message that is not indexed yet, as its possible maximum. */
+/** Returns the maximum number of documents that a message may have, for a message that is not indexed yet. */
 function unmade(database: Database, number: number): Removed {
   const sql = `${SELECT_MESSAGES} JOIN historyMarks h ON h.message = m.number WHERE m.number = ?`
   const row = readOne<MessageRow>(database, sql, number)

@@ -34,7 +34,8 @@ const DUE_TENANTS = `WITH RECURSIVE tenants(tenant) AS (
   SELECT tenant FROM tenants WHERE tenant IS NOT NULL`
 
 /**
- * Returns each tenant's oldest due sessions: up to `limit` for a single tenant, otherwise fair shares of twice as many.
+ * Returns the oldest due sessions of each tenant, at most `limit` for one tenant. With several tenants, each has an
+ * equal share of twice the limit.
  */
 function dueOfTenants(database: Database, now: number, limit: number): DueSession[] {
   const oldest = 'SELECT tenant, session, due FROM sessions WHERE tenant = ? AND due <= ? ORDER BY due LIMIT ?'

@@ -22,7 +22,7 @@ const COLUMNS: { readonly [sort in SessionSort]: SortColumn } = {
   created_at: 'createdAt',
 }
 
-/** A condition on a column that has an index for each order. */
+/** A condition on a column for which each sort order has an index. */
 interface Indexed {
   readonly column: LeadingColumn
   readonly value: string | number
@@ -147,7 +147,8 @@ function* rowsOf(
     yield* select(database, filter, range, [...since, ...until])
     return
   }
-  // SQLite would compare a pair of time and number with all rows of that time. So these rows have a separate statement.
+  // SQLite would compare a pair of time and number with all rows of that time. So the rows with the time of the
+  // cursor's row have a separate statement.
   const comparison = filter.order === 'asc' ? '>' : '<'
   const sameTime: Term[] = [
     [`${column} = ?`, after.time],

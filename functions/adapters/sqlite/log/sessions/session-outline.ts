@@ -8,12 +8,15 @@ import { messageOf, SELECT_MESSAGES, type MessageRow } from '../messages/message
 import { indexedColumns, readDetails, writeDetails, type Details } from './session-details.ts'
 import type { SessionRow } from './session-rows.ts'
 
-/** Messages at each end of a log that are read for the times of a session of an earlier version. */
+/**
+ * Number of messages that are read at the beginning and at the end of a log. For a session of an earlier version, they
+ * show the times of its first and last message.
+ */
 const MESSAGES_READ = 20
-/** Maximum user messages of such a session that are searched for a title. */
+/** Maximum number of user messages in which a title for such a session is searched. */
 const INPUTS_READ = 5
 
-/** Counts these messages, which are appended in the same write. */
+/** Adds these messages to the counts and times of the row. The same write appends the messages. */
 export const withCounted = (row: SessionRow, messages: readonly Message[]): SessionRow => ({
   ...row,
   ...columnsOf(withMessages(messagesOf(row), messages)),
@@ -32,7 +35,10 @@ const columnsOf = ({ count, firstAt, lastAt }: SessionMessages) => ({
   lastMessageAt: lastAt ?? null,
 })
 
-/** Stores the opening of a session that has none, and its title if it has none. The caller saves the row. */
+/**
+ * Stores the opening of a session that has none. If the session has no title either, stores the opening's title. The
+ * caller saves the row.
+ */
 export function introduced(database: Database, row: SessionRow, opening: Opening | undefined): SessionRow {
   if (opening === undefined || hasOpening(database, row)) return row
   write(database, 'INSERT INTO openings (session, text) VALUES (?, ?)', row.number, opening.text)
@@ -56,8 +62,8 @@ export interface Outline {
 }
 
 /**
- * Returns the outline of a session that is not counted. Reads a limited number of messages, and counts the others in
- * their table.
+ * Returns the outline of a session whose messages are not counted yet. Reads a limited number of messages, and counts
+ * all of them with a query.
  */
 export function outlineOf(database: Database, row: SessionRow, stored: Details): Outline {
   const details = { ...stored, metadata: withPlaceNames(stored.metadata) }
@@ -75,8 +81,8 @@ export function outlineOf(database: Database, row: SessionRow, stored: Details):
 }
 
 /**
- * Returns the session with its messages counted. If they were not, its title and opening are stored too. The caller
- * saves the row.
+ * Returns the session with its messages counted. If they were not counted before, its title and opening are stored too.
+ * The caller saves the row.
  */
 export function counted(database: Database, before: SessionRow): SessionRow {
   if (before.messageCount !== null) return before

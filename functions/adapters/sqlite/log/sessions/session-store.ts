@@ -80,7 +80,8 @@ function create(database: Database, session: NewSession, now: number): Session {
 
 /** Removes a tombstone that is old enough and whose deletion is finished. Throws `session_exists` otherwise. */
 function removeTombstone(database: Database, before: SessionRow, now: number): void {
-  // The message is equal in both cases, so that a caller without access cannot learn whether the session is live.
+  // The error message is equal for a live and a deleted session, so that a caller without access cannot learn which of
+  // them it is.
   if (before.live === 1 || before.due !== null || (before.expiresAt ?? now) > now)
     throw new TooltrailError('session_exists', `session ${before.session} exists, or was deleted less than 30 days ago`)
   write(database, 'DELETE FROM deletions WHERE session = ?', before.number)
@@ -137,7 +138,10 @@ function update(database: Database, key: SessionKey, change: SessionChange, now:
   })
 }
 
-/** A removed title is replaced by the title of the first input. */
+/**
+ * Returns the session's title after a change. If the change removes the title, the title of the first input replaces
+ * it.
+ */
 function changedTitle(
   database: Database,
   row: SessionRow,
@@ -197,7 +201,10 @@ function listedRows(database: Database): ListedRows {
   }
 }
 
-/** Returns the session of a row without its summary, and the opening of a session that is not counted. */
+/**
+ * Returns the session of a row, without its summary. If the session's messages are not counted yet, also returns its
+ * opening.
+ */
 function sessionAt(database: Database, row: SessionRow): { readonly session: Session; readonly opening?: string } {
   const details = readDetails(database, row)
   if (row.messageCount !== null) return { session: sessionOf(row, details) }

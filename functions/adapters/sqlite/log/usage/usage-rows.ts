@@ -15,10 +15,13 @@ import { readAll, readOne, write, type Database } from '../../database.ts'
 import { fromColumn, toColumn } from '../../exact-text.ts'
 import { USAGE_COLUMNS } from './usage-schema.ts'
 
-/** The owner column of a session without an owner, because no owner has an empty name. */
+/** Value of the owner column for a session without an owner. No owner has an empty name. */
 export const NO_OWNER = ''
 
-/** Null means that no provider reported the value. If one side of a sum is null, the sum is the other side. */
+/**
+ * Adds counters. Null means that no provider reported the value. If one side of a sum is null, the sum is the other
+ * side.
+ */
 const SUMS = USAGE_COLUMNS.map(
   (name) => `${name} = coalesce(${name} + excluded.${name}, ${name}, excluded.${name})`,
 ).join(', ')

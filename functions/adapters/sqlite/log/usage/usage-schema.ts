@@ -11,7 +11,9 @@ export const USAGE_COLUMNS = [
 
 const COUNTS = USAGE_COLUMNS.map((name) => `  ${name} INTEGER`).join(',\n')
 
-/** Stores the usage of completions: daily sums of a session, a tenant and a key. They outlive their session. */
+/**
+ * Stores the usage of completions as daily sums for each session, tenant and API key. The sums outlive their session.
+ */
 export const USAGE_SCHEMA = `
 -- The owner is empty for a session without one.
 CREATE TABLE usage_of_sessions (
