@@ -52,7 +52,7 @@ export async function unlinkIfThere(path: string): Promise<boolean> {
 }
 
 /**
- * Deletes the temporary files for this folder in `incoming`. Crashed writers have left them there. If an active writer
+ * Deletes the temporary files for this folder in `incoming`. They were left by crashed writers. If an active writer
  * uses such a file, its write fails.
  */
 export async function removeIncoming(incoming: string, folder: string): Promise<void> {

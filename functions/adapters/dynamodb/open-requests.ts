@@ -9,7 +9,7 @@ const CALL = 'c_'
 /** Maximum number of calls that one cleanup removes. An expression has at most 4 KB. */
 const CLEANED = 50
 
-/** Key of the item with a key's open calls: their number, and the end time of each. */
+/** Key of the item with the open calls of an API key. The item has their number, and the end time of each call. */
 const placesOf = (keyHash: string): ItemKey => ({ pk: `C#${keyHash}`, sk: '#CALLS' })
 
 /** See `KeyStore`. `keyHash`: hash of the key's id. */

@@ -1,6 +1,9 @@
 import { ProtocolError, SdkHttpError } from '@modelcontextprotocol/client'
 
-/** Matches error messages about a session, or about a missing initialization. Servers send the latter after a restart. */
+/**
+ * Matches error messages about a session, or about a missing initialization. After a restart, servers report that the
+ * initialization is missing.
+ */
 const FORGOTTEN =
   /\b(?:mcp-)?session\b|\bsession_?id\b|not (?:yet |been )?initiali[sz]ed|(?:before|without|no|missing) initiali[sz]ation|initiali[sz]e (?:request )?(?:first|required)/iu
 

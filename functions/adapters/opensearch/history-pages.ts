@@ -46,7 +46,7 @@ async function listPage(search: Search, place: HistoryPlace | undefined): Promis
   return pageOf(search, { list, terms, scored: [] }, events, next && { bound, ...next })
 }
 
-/** Returns a page of the best events, ordered by score. After them follow the other matches, newest first. */
+/** Returns a page of the best events, ordered by score. The other matches follow them, newest first. */
 async function rankedPage(search: Search, place: HistoryPlace | undefined): Promise<HistoryPage> {
   const { query, bound } = search
   const { terms, scored, way } = await best(search)

@@ -122,8 +122,8 @@ export const newestBody = (query: HistoryQuery): object => ({
 })
 
 /**
- * Builds the request for whether these runs have searched the history. It reads the newest document of each run with
- * that mark. Every text after a search has the mark.
+ * Builds the request that shows which of these runs have searched the history. It reads the newest text of each run.
+ * Every text after a search has the mark `searched`.
  */
 export const runsBody = (tenant: string, runIds: readonly string[]): object => ({
   size: runIds.length,

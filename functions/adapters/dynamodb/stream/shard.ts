@@ -44,8 +44,8 @@ interface Address {
 
 const AFTER_FAILURE_MS = 1_000
 /**
- * Interval at which positions are stored. Records that a killed process handled after that are handled again, which
- * does no harm.
+ * Interval at which positions are stored. After a crash, the records that follow the last stored position are handled
+ * again, which does no harm.
  */
 const KEEP_EVERY_MS = 2_000
 /** Records per batch, equal to that of the function on AWS. */

@@ -80,7 +80,10 @@ export function planDemo(request: ModelRequest): DemoPlan {
 const failed = new Set<string>()
 const MAX_FAILED_REQUESTS = 1_000
 
-/** Whether this request was never seen before. The request itself does not show an earlier failure. */
+/**
+ * Whether this request was not seen before. Its hash is kept, because the request itself does not show an earlier
+ * failure.
+ */
 function isFirst({ messages }: ModelRequest): boolean {
   const name = sha256(JSON.stringify(messages, withoutBytes), 'base64')
   if (failed.delete(name)) return false

@@ -43,8 +43,8 @@ export function joined(texts: readonly TextFields[]): TextFields {
 }
 
 /**
- * Stores the texts of rows: in their items if they fit, otherwise in the output store. There, they are written before
- * the row.
+ * Stores the texts of rows. A text that fits is stored in its row's item, any other in the output store. Objects in the
+ * output store are written before the row.
  */
 export interface Bodies {
   /** Stores the texts of one atomic write, and returns their attributes in order. */

@@ -12,7 +12,10 @@ import type { SessionRows } from '../sessions/session-rows.ts'
 
 const last = ({ from, count }: NumberedSources): number => from + count - 1
 
-/** Returns the actions that store the numbers of a completion: one item, or several if one would exceed 400 KB. */
+/**
+ * Returns the actions that store the source numbers of a completion. They store one item, or several if one would
+ * exceed 400 KB.
+ */
 export function putNumbers(key: SessionKey, message: Message): Action[] {
   const numbered = message.role === 'assistant' ? (message.numbered ?? []) : []
   const ordered = numbered.toSorted((one, other) => one.from - other.from)

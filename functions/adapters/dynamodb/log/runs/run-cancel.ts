@@ -14,7 +14,7 @@ import { isQueued, removeSteering, runIdOf, runOf, runStatusOf, textOfEnd } from
 
 /**
  * Cancels a queued run, or requests the holder of an active run to stop. Returns undefined if the session changed
- * meanwhile: read again.
+ * between the read and the write: read again.
  */
 export async function cancel(rows: SessionRows, key: SessionKey, runId: string): Promise<Cancelled | undefined> {
   const { table, bodies, clock } = rows

@@ -25,7 +25,10 @@ import type { Action } from '../../table.ts'
 
 /** Time for which an idempotency key is remembered. */
 export const CLAIM_MS = 86_400_000
-/** Maximum attempts. An attempt fails only if another process has written to this session meanwhile. */
+/**
+ * Maximum attempts. An attempt fails only if another process writes to this session between the attempt's read and its
+ * write.
+ */
 const ATTEMPTS = 64
 const MAX_WAIT_MS = 200
 

@@ -28,11 +28,11 @@ export interface MergeDependencies extends MarkedDependencies {
  * Indexes every message that is marked now, of one tenant, or of all tenants in turn.
  *
  * Making documents takes time, because outputs are read and secrets are searched. A transaction must not wait for it.
- * So documents are made first, and are stored only if their message has not changed since. A message that has changed
- * is read again.
+ * So documents are made first, and are stored only if their message has not changed since it was read. A message that
+ * has changed is read again.
  * A message that cannot be read is reported and remains marked. If the output of a message is gone, the preview is
  * indexed. Only a few documents of an output are in memory at a time. Words are stored after the documents, for several
- * transactions at once. Until then, the messages remain marked.
+ * transactions at once. Until its words are stored, a message remains marked.
  */
 export async function mergeMarked(dependencies: MergeDependencies, tenant: string | undefined): Promise<void> {
   const { database, closed } = dependencies

@@ -25,9 +25,10 @@ export const needsReindex = (database: Database): boolean =>
   readOne(database, 'SELECT 1 FROM historyReindex LIMIT 1') !== undefined
 
 /**
- * Indexes messages again whose tokens an earlier version made: those with characters outside ASCII, a page at a time. Searches
- * continue meanwhile. The progress is stored with the marks of a page, so a program that is killed continues there. A failure is
- * reported, and retried after a backoff until all is indexed or `closed` aborts.
+ * Indexes messages again whose tokens an earlier version made. Only messages with characters outside ASCII need this.
+ * They are indexed a page at a time, and searches continue. The progress is stored with the marks of a page, so a later
+ * program continues where a killed program stopped. A failure is reported. The work is retried after a backoff until
+ * all messages are indexed, or until `closed` aborts.
  */
 export async function reindexMessages(dependencies: ReindexDependencies): Promise<void> {
   const { closed, clock, report } = dependencies

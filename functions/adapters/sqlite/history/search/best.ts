@@ -148,8 +148,8 @@ function candidates(search: Search, matching: Matching, { dense, enough }: Depth
 }
 
 /**
- * Returns the documents that contain the rarest terms, ordered by the total weight of these terms. Of documents with
- * equal weights, the newest comes first.
+ * Returns the documents that contain the rarest terms, ordered by the total weight of these terms. If weights are
+ * equal, the newest document comes first.
  */
 function bestOfAny({ database, audience }: Search, matching: Matching, least: number): number[] {
   const worth = new Map<number, number>()

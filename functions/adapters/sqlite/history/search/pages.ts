@@ -34,7 +34,7 @@ export async function findPage(search: Search): Promise<HistoryPage> {
   return pageOf(search, listing, collected)
 }
 
-/** Returns a page of the best events, ordered by score. After them follow the other matches, newest first. */
+/** Returns a page of the best events, ordered by score. The other matches follow them, newest first. */
 async function rankedPage(search: Search): Promise<HistoryPage> {
   const { query, place } = search
   const { terms, scored, stage } = await best(search)

@@ -65,8 +65,8 @@ export function walkByRow(search: Search): Walk {
 }
 
 /**
- * Returns the lowest document id of an event, of which these are some documents. They may have been removed from the
- * tables since they were read.
+ * Returns the lowest id of the documents of an event. `documents` are some of them, which may have been removed since
+ * they were read.
  */
 function beginningOf(database: Database, documents: readonly FoundDocument[]): number {
   const first = reading(database, () => documents[0] && firstDocument(database, documents[0].event))

@@ -81,7 +81,7 @@ function storeEnd(database: Database, row: SessionRow, lease: Lease, end: RunEnd
 
 /**
  * Returns the end that this holder has stored in an earlier attempt. If the end has a message, the log must contain it.
- * Otherwise, no process may have held the lease since. Throws `LeaseLost` if this is not true.
+ * Otherwise, the session must be as this holder's end left it. Throws `LeaseLost` if this is not true.
  */
 function endedBefore(database: Database, row: SessionRow | undefined, lease: Lease, end: RunEnd): Ended {
   const stored = row && findRun(database, row.number, lease.runId)

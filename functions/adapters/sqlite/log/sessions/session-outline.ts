@@ -16,7 +16,7 @@ const MESSAGES_READ = 20
 /** Maximum number of user messages in which a title for such a session is searched. */
 const INPUTS_READ = 5
 
-/** Adds these messages to the counts and times of the row. The same write appends the messages. */
+/** Adds these messages to the counts and times of the row. The messages are appended in the same write. */
 export const withCounted = (row: SessionRow, messages: readonly Message[]): SessionRow => ({
   ...row,
   ...columnsOf(withMessages(messagesOf(row), messages)),
