@@ -11,7 +11,7 @@ export async function readStackOutputs(
     const outputs = stacks[0]?.Outputs ?? []
     return Object.fromEntries(outputs.map(({ OutputKey, OutputValue }) => [OutputKey ?? '', OutputValue ?? '']))
   } catch (error) {
-    // CloudFormation has no specific error for this.
+    // CloudFormation has no specific error for a missing stack.
     if (error instanceof CloudFormationServiceException && /does not exist/.test(error.message)) return undefined
     throw error
   }

@@ -15,7 +15,7 @@ const PATTERN = '?ERROR ?"Task timed out" ?"Runtime exited" ?"Process exited"'
 /** Windows to search, in minutes before now. They are searched one after the other until there are enough errors. */
 const WINDOWS = [1, 5, 15, 60, Infinity]
 const MINUTE_MS = 60_000
-/** Maximum number of pages per window and group. Pages are ordered oldest first. */
+/** Maximum number of pages per window and log group. The first page has the oldest lines of the window. */
 const MAX_PAGES = 10
 
 interface Span {

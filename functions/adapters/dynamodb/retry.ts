@@ -32,7 +32,10 @@ const TRANSIENT = new Set([
 ])
 const TRANSIENT_REASONS = new Set(['TransactionConflict', 'ThrottlingError', 'ProvisionedThroughputExceeded'])
 
-/** Repeats work that failed temporarily, with growing random waits. Then rejects with `storage_failed`. */
+/**
+ * Repeats work that failed temporarily, with growing random waits. After the last attempt, rejects with
+ * `storage_failed`.
+ */
 export function createRetry(clock: Clock): Retry {
   return async (action, work) => {
     const now = steadyTime(() => clock.now())

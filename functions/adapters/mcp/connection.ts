@@ -85,7 +85,7 @@ export function createConnection(settings: ConnectionSettings): McpConnection {
     const ended = (): void => void (reading = undefined)
     reading = tools.then(ended, () => {
       ended()
-      // After a failure, the next attempt uses a new client, but waits `AVOIDED_MS`.
+      // After a failure, the next attempt uses a new client. It begins after `AVOIDED_MS` at the earliest.
       clients.forget(opened)
       if (listing === current) listing = { tools, until: clock.now() + AVOIDED_MS }
     })

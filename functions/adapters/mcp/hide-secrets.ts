@@ -31,7 +31,7 @@ export function hideSecrets(connection: McpConnection, server: ServerSecrets): M
   const { host } = new URL(server.url)
 
   async function guard<Result>(work: (hide: Hide) => Promise<Result>): Promise<Result> {
-    // If a secret is missing, this line rejects with our own error. That error contains the secret's name, but no
+    // If a secret is missing, `secretsOf` rejects with our own error. That error contains the secret's name, but no
     // value.
     const hide = hiderOf(await secretsOf(server))
     try {

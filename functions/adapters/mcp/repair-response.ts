@@ -50,8 +50,8 @@ export function repairMessage(message: Json, sent: SentRequest, received: Receiv
 }
 
 /**
- * Whether a response is for this request. Some servers send the id as text, or omit it, although the response can belong to no
- * other request.
+ * Whether a response is for this request. Some servers send the id as text, or omit it. Such a response is accepted,
+ * because it can belong to no other request.
  */
 const isSameId = (id: Json | undefined, sent: unknown): boolean =>
   sent !== undefined && (id === sent || id === undefined || id === null || id === JSON.stringify(sent))

@@ -29,7 +29,8 @@ export interface HistoryAliases {
 }
 
 /**
- * Returns the prefix of the names of an alias's indexes that this version created. A rebuild replaces indexes with other names.
+ * Returns the prefix of the names of the indexes that this version creates for an alias. An index whose name has
+ * another prefix needs a rebuild.
  */
 export const currentPrefix = (alias: string): string => `${alias}-v${INDEX_VERSION}-`
 

@@ -8,7 +8,7 @@ import { anyOf } from './term-groups.ts'
 export interface EventList extends Scoped {
   readonly must: readonly object[]
   readonly mustNot: readonly object[]
-  /** The order. `relevance` is the age of the messages here, newest first. */
+  /** The order. Here, `relevance` means the age of the messages, newest first. */
   readonly sort: HistorySort
   /** The content of one hit: an event, or the events of a session. */
   readonly unit: 'event' | 'session'
@@ -31,8 +31,8 @@ export const unitsBody = (list: EventList, { after, without, size }: Part): obje
 })
 
 /**
- * Builds the request for the next documents of a list. Several may be of one unit. `from`: the sort values of the
- * previous document.
+ * Builds the request for the next documents of a list. Several documents may belong to one unit. `from`: the sort
+ * values of the previous document.
  */
 export const documentsBody = (
   list: EventList,

@@ -3,7 +3,7 @@ import type { HistoryPlace, ListPlace } from './history-cursor.ts'
 import { documentsBody, earlierBody, unitsBody, type EventList } from './list-bodies.ts'
 import type { Found, SearchResponse } from './search-bodies.ts'
 
-/** Maximum number of requests per page. A page that reaches it is short. */
+/** Maximum number of requests per page. A page that reaches this limit is short. */
 const MAX_REQUESTS = 10
 /** Documents per request if their texts decide what matches. */
 const MAX_SCANNED = 200

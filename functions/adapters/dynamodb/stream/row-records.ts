@@ -47,7 +47,7 @@ export function expiryRemoved({ dynamodb }: StreamRecord): SessionKey | undefine
   return now === undefined && before !== undefined && textAt(before, 'sk') === EXPIRY ? sessionOf(before) : undefined
 }
 
-/** Whether the item is a message. No other item has a role, and an id as its sort key. */
+/** Whether the item is a message. Only messages have both a role and an id as their sort key. */
 export const isMessage = (item: Item): boolean => isUlid(textAt(item, 'sk') ?? '') && textAt(item, 'role') !== undefined
 
 /** Returns the message row of an item. */

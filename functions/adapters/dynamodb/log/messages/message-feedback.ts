@@ -23,8 +23,8 @@ export function createDynamoMessageFeedback(dependencies: DynamoDependencies): M
         const former = textAt(item, 'feedback')
         const unchanged = former === undefined ? absent('feedback') : is('feedback', former)
         const change = changeMessage({ set: { feedback: jsonText(next) } })
-        // The write fails if other feedback was stored after the read, or if the row was deleted. Then read the row
-        // again.
+        // The write fails if other feedback was stored after the read, or if the row was deleted. In both cases, read
+        // the row again.
         const { done } = await table.update(messageKey(key, messageId), all(is('role', 'assistant'), unchanged), change)
         if (done) return true
       }

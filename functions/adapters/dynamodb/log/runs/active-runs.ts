@@ -11,7 +11,7 @@ import { runStatusOf } from './run-item.ts'
 import type { SessionRows } from '../sessions/session-rows.ts'
 import type { Action } from '../../table.ts'
 
-/** A run that was accepted for a key. The run belongs to the key's tenant. */
+/** A run that was accepted for an API key. The run belongs to the API key's tenant. */
 type Accepted = readonly [session: string, run: string]
 
 /**

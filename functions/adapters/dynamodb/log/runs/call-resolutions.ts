@@ -21,9 +21,9 @@ import { newestBody, putBody, runIdOf } from './run-item.ts'
 import { readResolvedRun, rowsOfRun, type SessionRows } from '../sessions/session-rows.ts'
 
 /**
- * Stores results and decisions for waiting calls. A write stores all of them or none. If one write cannot take all,
- * further writes follow. The last write makes the session due. Returns undefined if the session changed between a read
- * and its write: read again.
+ * Stores results and decisions for waiting calls. An atomic write stores all of them, if they fit one write; otherwise,
+ * further writes follow. If no call waits any more, the session becomes due. Returns undefined if the session changed
+ * between a read and its write: read again.
  */
 export async function resolveCalls(
   rows: SessionRows,

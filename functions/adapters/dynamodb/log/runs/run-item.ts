@@ -117,7 +117,10 @@ export const putSteering = (key: SessionKey, { id, onBusy }: Run): Action[] =>
 export const removeSteering = (key: SessionKey, { id, onBusy }: Pick<Run, 'id' | 'onBusy'>): Action[] =>
   onBusy === 'steer' ? [{ remove: steeringKey(key, id) }] : []
 
-/** Starts a queued run after the message `since`. Its input is a message now. */
+/**
+ * Returns the change that starts a queued run after the message `since`. It removes the run's input, which is now a
+ * message.
+ */
 export const startedChange = (startedAt: number, since: string | undefined): Change => ({
   set: { status: 'running', started_at: startedAt, since },
   remove: namesOf('input'),

@@ -72,7 +72,7 @@ export function landedLease(key: SessionKey, header: Item | undefined, owner: st
   }
 }
 
-/** Reads a started run and its first message. It is used if the response to the start was lost. */
+/** Reads a started run and its first message. Call it if the response to the start was lost. */
 export async function landedStart(rows: SessionRows, lease: Lease, header: Item, item: Item): Promise<Started> {
   const run = await runOf(rows.bodies, lease, item, header)
   const [first] = await rowsOfRun(rows, lease, item)

@@ -29,7 +29,7 @@ export type Details = Pick<
 /** Id for the object of details that are too large for their item. */
 const DETAILS_ID = '0'.repeat(26)
 
-/** Returns the attributes of details. Text that does not fit into the item is stored when this resolves. */
+/** Returns the attributes of details. Details that do not fit their item are stored in the output store. */
 export async function storeDetails({ bodies }: SessionRows, key: SessionKey, details: Details): Promise<TextFields> {
   const [body = {}] = await bodies.store(key, [{ id: DETAILS_ID, attribute: 'body', text: JSON.stringify(details) }])
   return body

@@ -16,7 +16,7 @@ const MAX_COUNTERS = 200
 /** Returns the header's counters that one write removes. */
 export const someCounters = (header: Item): string[] => counterNames(header).slice(0, MAX_COUNTERS)
 
-/** Whether a run has more counters than its last write may move. This happens with many agents. */
+/** Whether a run has more counters than the write that ends it may move. This happens with many agents. */
 export const hasMoreCounters = (header: Item): boolean => counterNames(header).length > MAX_COUNTERS
 
 /**

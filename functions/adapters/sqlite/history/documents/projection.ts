@@ -23,8 +23,8 @@ export interface HistoryProjection {
    */
   written(): void
   /**
-   * Indexes everything that any process has written before, for this tenant or for all. Rejects if the tables cannot be
-   * written.
+   * Indexes everything that any process has written before this call, for this tenant or for all. Rejects if the tables
+   * cannot be written.
    */
   merge(tenant?: string): Promise<void>
   /**

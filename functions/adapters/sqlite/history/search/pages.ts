@@ -102,7 +102,7 @@ async function pageOf(
   return following === undefined ? { hits } : { hits, next: writePlace(database, query, relativeTo(search, following)) }
 }
 
-/** Converts a position for a cursor: document numbers are counted from the tenant's first. */
+/** Converts a position for a cursor. Its document numbers become relative to the tenant's first document. */
 function relativeTo({ audience }: Search, { bound, passed, ...place }: HistoryPlace): HistoryPlace {
   const { first } = audience.range
   return { ...place, bound: bound - first, passed: passed === 0 ? 0 : passed - first }

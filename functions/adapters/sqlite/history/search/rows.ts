@@ -65,7 +65,7 @@ export function matchRows(
   return rows.map(({ id }) => id)
 }
 
-/** Returns the first document of an event; undefined if it has none left. */
+/** Returns the first document of an event; undefined if the tables have none. */
 export function firstDocument(database: Database, event: number): number | undefined {
   const sql = 'SELECT min(id) AS id FROM historyDocuments WHERE message = ?'
   return readOne<{ id: number | null }>(database, sql, event)?.id ?? undefined

@@ -12,7 +12,7 @@ import {
   type WalkPlace,
 } from './walk.ts'
 
-/** Maximum documents of a block that are read and sorted at once. A block with more is divided. */
+/** Maximum documents of a block that are read and sorted at once. A block with more documents is divided. */
 const MAX_SORTED = 500
 
 /** A matching document. */

@@ -4,7 +4,7 @@ import { readOne, statement, write, type Database } from '../../database.ts'
 import { quote, scopeTokensOf } from '../search/scope.ts'
 
 /**
- * Number of ids for each tenant's documents, and for its words: about eight thousand million each. There is space for a
+ * Number of ids for each tenant's documents, and also for its words: about eight thousand million. There is space for a
  * million tenants.
  */
 const SPAN = 2 ** 33

@@ -58,8 +58,8 @@ export function createVocabularyWriter(database: Database, reader: Pick<Document
           addFresh(database, { tenant, first }, fresh)
           ranges.push([first, first + count - 1])
         })
-      // These writes come last. FTS5 would otherwise write its buffered words as a separate segment before each
-      // multi-row statement.
+      // These statements write several rows each. They run last, because FTS5 writes its buffered words as a separate
+      // segment before such a statement.
       for (const [first, last] of ranges) write(database, INSERT_PARTS, first, last)
     },
     forget(rows, limit) {

@@ -10,8 +10,8 @@ import { woken } from '../sessions/session-changes.ts'
 import { liveSession, saveSession } from '../sessions/session-rows.ts'
 
 /**
- * Stores results and decisions for waiting calls, and the tools and instructions of their request, all or nothing. The
- * last one makes the session due.
+ * Stores results and decisions for waiting calls, all of them or none. If no call waits any more, the session becomes
+ * due.
  */
 export async function resolveCalls(
   dependencies: LogDependencies,

@@ -38,7 +38,7 @@ export interface SessionRow extends SessionKey {
   readonly source: string | null
 }
 
-/** Writes the columns that differ; indexes of the others are not touched. */
+/** Writes only the columns that differ. Indexes of the other columns are not changed. */
 export function saveSession(database: Database, before: SessionRow, after: SessionRow): void {
   const names = Object.keys(after) as (keyof SessionRow)[]
   const changed = names.filter((name) => before[name] !== after[name])

@@ -10,9 +10,9 @@ const DAY_MS = 86_400_000
 export const seconds = (milliseconds: number): number => Math.floor(milliseconds / 1000)
 
 /**
- * Returns the action that sets a session's expiry, in `ttlDays` days; nothing for a session without one. The sweeper
- * finds the item in its index. If the sweeper is late, DynamoDB removes the item at `expires_at`, and the removal
- * triggers the same deletion.
+ * Returns the action that sets a session's expiry to `ttlDays` days from now; nothing for a session without `ttlDays`.
+ * The sweeper finds the expiry item in its index. If the sweeper is late, DynamoDB removes the item at `expires_at`,
+ * and the removal triggers the same deletion.
  */
 export function putExpiry(key: SessionKey, ttlDays: number | undefined, now: number): Action[] {
   if (ttlDays === undefined) return []

@@ -55,7 +55,8 @@ export function leadingCondition(filter: SessionFilter): LeadingCondition {
   if (owner !== undefined) return { field: 'owner', value: hashOf(owner) }
   if (source !== undefined) return { field: 'source', value: hashOf(source) }
   if (agent !== undefined) return { field: 'agent', value: hashOf(agent) }
-  // Lists by `createdAt` cannot select these two statuses: their entries keep the latest status other than these two.
+  // Lists by `createdAt` cannot select `queued` or `running`, because their entries keep the latest status other than
+  // these two.
   const isMoving = sort === 'created_at' && (runStatus === 'queued' || runStatus === 'running')
   if (runStatus !== undefined && !isMoving) return { field: 'runStatus', value: runStatus }
   return { field: 'tenant', value: '' }
