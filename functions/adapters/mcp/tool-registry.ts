@@ -163,9 +163,9 @@ const FITS = new RegExp(`^[A-Za-z0-9_-]{1,${MAX_NAME_CHARACTERS}}$`)
 const HASH = 8
 
 /**
- * Returns the name of a server's tool for the model: `server__tool`. If this name is taken, is too long or has other
- * characters, it is shortened, and other characters are replaced. A hash of the whole name then ends it, so that a tool
- * always gets the same name.
+ * Returns the name of a server's tool for the model: `server__tool`. The name is changed if it is taken, is too long,
+ * or has characters that providers reject. These characters are replaced, the name is shortened, and a hash of the
+ * whole name is added. So a tool always gets the same name.
  */
 function modelName(server: string, tool: string, isTaken: (name: string) => boolean): string {
   const whole = `${server}__${tool}`

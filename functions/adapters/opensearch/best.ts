@@ -59,7 +59,7 @@ export interface FoundDocument extends Candidate {
 export interface Best {
   readonly terms: readonly PlannedTerm[]
   readonly scored: readonly ScoredEvent<FoundDocument>[]
-  /** Clauses that all documents on the search's pages must match. The best events are an exception. */
+  /** Clauses that all documents on the search's pages must match, except the documents of the best events. */
   readonly way: readonly object[]
 }
 

@@ -10,8 +10,8 @@ export function dividedAt(text: string, separator: RegExp): string[] {
 }
 
 /**
- * Replaces each character inside braces, brackets or quotes by `x`. Text after an opening one that is never closed is
- * not replaced.
+ * Replaces each character of a text in braces, brackets or quotes by `x`, including the delimiters. Text after an
+ * opening delimiter that is never closed is not replaced.
  */
 export function outside(text: string): string {
   let shown = ''

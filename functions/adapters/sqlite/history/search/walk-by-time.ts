@@ -25,8 +25,9 @@ interface Timed {
 type Order = 'newest' | 'oldest'
 
 /**
- * Creates the walk by time. An event is at the position of its first matching document, and shows only its documents of
- * that document's time. With the newest first, this is its result. With the oldest first, it is its call.
+ * Creates the walk by time. An event is at the position of its first matching document, and shows only its documents
+ * with the time of that document. With the newest first, these are the documents of its result. With the oldest first,
+ * they are the documents of its call.
  *
  * The index has blocks of time. Blocks with few matches are sorted, all others are divided. So a common word in a long
  * history costs no more than its first hits.

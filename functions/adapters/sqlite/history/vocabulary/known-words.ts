@@ -65,9 +65,8 @@ function createMarks() {
 }
 
 /**
- * Marks in the word objects which words the tables have, because most words recur. All marks become invalid if the
- * tenant's words have changed in any other way. For example, another process has changed them, some were removed, or a
- * transaction was rolled back.
+ * Marks in the word objects which words the tables have, because most words recur. All marks become invalid if anything
+ * else has changed the tenant's words: another process, a removal of words, or a rollback.
  */
 export function createKnownWords(database: Database, { word }: Pick<DocumentReader, 'word'>) {
   const left = new Map<number, number>()
