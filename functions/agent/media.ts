@@ -19,10 +19,11 @@ interface Dependencies {
 /** Limit of one image or file that a tool returns. */
 const MAX_MEDIA_BYTES = 20_000_000
 /**
- * Images and files of one tool result, or of one imported message. Each is stored as an object, in a separate write.
+ * Maximum number of images and files of one tool result, or of one imported message. Each is stored as an object, in a separate
+ * write.
  */
 const MAX_MEDIA = 64
-/** Limit of the names of omitted media in a text. */
+/** Maximum number of omitted media that a text names. */
 const MAX_NAMED = 64
 
 /**
@@ -94,8 +95,8 @@ async function storeOne(
 }
 
 /**
- * Attaches the bytes of their media to the messages, read from the output store. If an object is `missing` there, a
- * note replaces it.
+ * Reads the bytes of the messages' media from the output store, and attaches them. If the bytes of an object are lost
+ * (`missing`), a note replaces it.
  */
 export async function attachMedia(
   messages: readonly RequestMessage[],

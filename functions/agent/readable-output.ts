@@ -20,7 +20,7 @@ export interface OutputPlaces {
   readonly tenant: string
   /** A session that may be read whatever the scope is. */
   readonly own?: SessionKey
-  /** The scope for outputs of other sessions; called only for these. */
+  /** Returns the scope in which outputs of other sessions may be read. Called only for outputs of other sessions. */
   scope(): Promise<HistoryScope>
 }
 

@@ -5,17 +5,17 @@ import { isDelta, joined } from './joined-deltas.ts'
 import { createStreamingRounds } from './streaming-rounds.ts'
 
 /**
- * Limits of one consumer's unread events: their number (consecutive deltas of one part are joined to one event) and the
- * characters of their contents.
+ * Limits of one consumer's unread events: their number, and the characters of their contents. Consecutive deltas of one part are
+ * joined and count as one event.
  */
 const BUFFERED = 256
 const BUFFERED_CHARACTERS = 32_000
 
 export interface Subscription {
   /**
-   * Returns the next events. Waits at most `milliseconds`, or until closed; then returns none. `gap`: the consumer was
-   * too slow, and events were dropped. The consumer can read the stored events from the log. After a gap, the next
-   * events begin with what the current round has streamed so far.
+   * Returns the next events. Waits at most `milliseconds`, or until closed, and then returns an empty list. `gap` is true if the
+   * consumer was too slow and events were dropped. The consumer can read the stored ones from the log. After a gap, the next
+   * events begin with the part of the current round that was streamed so far.
    */
   next(milliseconds: number): Promise<{ events: readonly RunEvent[]; gap: boolean }>
   /** Ends the current wait without events. */
@@ -85,7 +85,8 @@ function createBuffer(inFlight: () => readonly RunEvent[]): Subscription & { rec
           }
         })
       if (gap) {
-        // The next call of `next` returns the events that were streamed while the consumer read the log.
+        // This call reports the gap. The next call of `next` returns the events that were streamed while the consumer read the
+        // log.
         gap = false
         return { events: [], gap: true }
       }
@@ -105,7 +106,7 @@ function createBuffer(inFlight: () => readonly RunEvent[]): Subscription & { rec
     incomplete.pass(event)
     if (!isBehind && incomplete.has(event)) return
     length += lengthOf(event)
-    // Deltas that arrive at once are joined, so that a fast model does not make consumers fall behind.
+    // Joins consecutive deltas of one part, so that consumers keep up with a fast model.
     const whole = isBehind || length > BUFFERED_CHARACTERS ? undefined : joined(events.at(-1), event)
     if (whole !== undefined) return void events.splice(-1, 1, whole)
     // A waiting consumer takes the event at once, whatever its length.
@@ -121,7 +122,10 @@ function createBuffer(inFlight: () => readonly RunEvent[]): Subscription & { rec
   }
 }
 
-/** Rounds of which a consumer missed deltas. It gets their later deltas only after their next start. */
+/**
+ * Threads in whose current round the consumer missed deltas. It gets no deltas of such a thread until a round of the thread
+ * starts or ends.
+ */
 function createIncompleteRounds() {
   const threads = new Set<string>()
   return {

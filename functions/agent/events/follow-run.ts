@@ -27,7 +27,7 @@ const NEXT_EVENT_TIMEOUT_MS = 60_000
 export interface FollowDependencies {
   readonly reader: LogReader
   readonly lease: Pick<RunLease, 'readHeader' | 'readHeaderEventually'>
-  /** Whether this process executes a run of the session: then its bus gets every event. */
+  /** `isServing`: whether this process executes a run of the session. If so, `bus` receives all events of the run. */
   readonly worker: { isServing(key: SessionKey): boolean }
   readonly bus: EventBus
 }
@@ -86,7 +86,7 @@ interface Follower {
   readonly after: string | undefined
   /** Generations of the holders whose notices have been read. */
   readonly generations: Set<number>
-  /** Threads whose last round has a position. */
+  /** Threads whose last completion has an event position. A thread is named by the row of its delegate call; the leader is ''. */
   readonly positioned: Set<string>
   /** The run whose events are shown. */
   target: string
@@ -94,7 +94,7 @@ interface Follower {
   place: Place | undefined
   /** All events up to this position have been emitted by the holder in this process. */
   settled: EventPosition | undefined
-  /** Live events of the last batch that come after an event which required a read of the log. */
+  /** Events of the last live batch that came after the event which required a read of the log. They are shown after that read. */
   rest: readonly RunEvent[]
 }
 
@@ -181,7 +181,7 @@ interface Live {
   readonly subscription: Subscription
   readonly follower: Follower
   readonly signal: AbortSignal
-  /** Whether the log may hold more than was read. Asked when no event arrives. */
+  /** Whether the log may hold more than was read. Called when a wait for events returned none. */
   isStale(): boolean
   /** Called when events are missing: the next read must return the current log. */
   drop(): void
@@ -197,7 +197,7 @@ async function* liveEvents({ subscription, follower, signal, isStale, drop }: Li
     const { events, gap } = await nextEvents(subscription, follower)
     for (const [place, event] of events.entries()) {
       if (event.runId !== target) continue
-      // A holder that resumes the run may follow a holder in another process, whose last events were not emitted here.
+      // Before a run was resumed here, another process may have held it. The last events of that holder were not emitted here.
       const isMissing = 'id' in event && !filter.isKnown(event) && !order.isNext(event)
       if (isMissing || event.type === 'run.resumed') {
         follower.rest = events.slice(place + 1)

@@ -7,10 +7,10 @@ const EVENTS_POLL_MS = 450
 /** Polling interval for consumers that wait for the end of a run. */
 const ENDS_POLL_MS = 950
 
-/** Every n-th poll also counts as a change of the log: a header does not show all of them. */
+/** Every n-th poll also counts as a possible change of the log, because some changes of the log leave the header unchanged. */
 const POLLS_PER_TAIL = 2
 
-/** Counters of a poll. */
+/** Counters of one consumer: observed changes of the header, and polls that count as a possible change of the log. */
 interface PollState {
   readonly changes: number
   readonly tails: number
@@ -18,10 +18,12 @@ interface PollState {
 
 /** One consumer's view of a session's header. */
 export interface HeaderPoll {
-  /** The state after the latest read. The log, read afterwards, is at least as new. */
+  /**
+   * Returns the counters after the latest read of the header. A log that is read afterwards is at least as new as that header.
+   */
   state(): Promise<PollState>
   /**
-   * Whether the header has changed since `state` was taken (`change`), or the log may have changed without the header
+   * Returns whether the header has changed since `state` was returned (`change`). If it has not, the log may still have changed
    * (`time`).
    */
   since(state: PollState): 'change' | 'time' | 'nothing'
@@ -53,7 +55,10 @@ type HeaderReader = Pick<RunLease, 'readHeaderEventually'>
 /** The fields of a header that change with events. The lease's expiry is omitted, because each heartbeat moves it. */
 const allOf = (header: SessionHeader | undefined): unknown[] => [endOf(header), header?.head, header?.waiting]
 
-/** The fields of a header that change when a run starts, ends or pauses. A release raises the generation. */
+/**
+ * The fields of a header that change when a run starts, ends or pauses. `generation` is one of them: the release of a lease
+ * raises it.
+ */
 function endOf(header: SessionHeader | undefined): unknown[] {
   if (header === undefined) return []
   const { status, generation, activeRun, waiting, queued, cancel } = header
@@ -61,9 +66,9 @@ function endOf(header: SessionHeader | undefined): unknown[] {
 }
 
 /**
- * Polls a session's header until closed, for every event or for the ends of runs. Calls `wake` after each change, and after a
- * failed read, because the consumer's next read of the log reports the failure. With `events`, calls it after each poll. All
- * consumers of a session are woken together.
+ * Polls a session's header until closed. The consumer shows every event (`events`) or waits for the ends of runs (`ends`). Calls
+ * `wake` after each change, and for `events` after each poll. Also calls `wake` after a failed read: the consumer then reads the
+ * log, and that read reports the failure. All consumers of a session are woken together.
  */
 export function pollHeader(
   lease: HeaderReader,

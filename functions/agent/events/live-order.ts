@@ -17,7 +17,7 @@ export interface LiveOrder {
 /** The order of a follower that has received nothing yet. */
 export function createLiveOrder(): LiveOrder {
   let last: EventPosition | undefined
-  /** The completion of the last event, if that event was a completion or the start of one of its calls. */
+  /** The latest completion, while only starts of its calls have followed it; otherwise undefined. */
   let round: MessageCompletedEvent | undefined
 
   function follows(event: StoredEvent): boolean {
@@ -25,7 +25,7 @@ export function createLiveOrder(): LiveOrder {
       return event.message.sequence < MAX_ROUND_CALLS && event.message.assistantMessageId === round?.message.id
     if (event.type.startsWith('run.')) return event.type !== 'run.paused' && round !== undefined && isLast(round)
     const position = positionOf(event)
-    // The holder's first event has number 0.
+    // Without a last event, only the holder's first event is the next one. It has number 0.
     return position !== undefined && (last === undefined ? position.number === 0 : isNextPosition(position, last))
   }
 

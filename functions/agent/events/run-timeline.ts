@@ -10,7 +10,7 @@ import { callCompleted, noticeEvents } from '../../log/run-events.ts'
 import { isResolved, messageEvents, positionOfNotice } from '../../log/stored-events.ts'
 import { messageLength } from '../../log/message-length.ts'
 
-/** An event. `calls` names the rows that a pause waited for; they must be read for the event. */
+/** An event of the run. For a pause, `calls` has the ids of the rows that it waited for; the event needs these rows. */
 export interface TimelineEvent {
   readonly event: RunEvent
   readonly calls?: readonly string[]
@@ -26,13 +26,13 @@ export interface Timeline {
   /** Updates the notices. `run` must have been read after `needsRun` returned true. */
   refresh(run: Run): void
   /**
-   * Yields the events that precede this message, the run's next one, and the message's own events. The run's input has
-   * no event of its own.
+   * Yields the events that precede this message, then the message's own events. Messages must be passed in their order. The run's
+   * input has no event of its own.
    */
   add(message: Message, isInput?: boolean): Generator<TimelineEvent>
-  /** Yields the events after the last message. */
+  /** Yields the remaining events, after the last message was added. */
   end(): Generator<TimelineEvent>
-  /** Whether an event is missing, so that the log must be read again. */
+  /** Whether an earlier event is missing. Later events are held back until the log is read again. */
   readonly isHeld: boolean
   /** Whether every event of the messages so far has been shown. */
   readonly isSettled: boolean
@@ -54,8 +54,8 @@ interface Start {
   /** Generations of the holders whose notices have been read. */
   readonly generations?: Set<number>
   /**
-   * Threads whose last round has a position, by the delegate call. Passed on because a follower may resume within a
-   * round.
+   * Threads whose last completion has an event position. A thread is named by the row of its delegate call. Passed on because a
+   * follower may resume within a round.
    */
   readonly positioned?: Set<string>
 }
@@ -65,14 +65,14 @@ interface State {
   readonly isOver: boolean
   readonly isWaiting: boolean
   readonly settled: EventPosition | undefined
-  /** Threads whose last round has a position, by the delegate call. */
+  /** Threads whose last completion has an event position. A thread is named by the row of its delegate call. */
   readonly positioned: Set<string>
   readonly open: Map<string, ToolMessage>
-  /** Ends of calls that have a position, in the order of their positions. */
+  /** Ended calls whose ends have a position and are not shown yet, in the order of these positions. */
   readonly ends: ToolMessage[]
   /**
-   * Ends without a position: calls closed by clients or with the run. In older logs, also the ends that follow a pause
-   * that is not shown yet.
+   * Ended calls whose ends have no position and are not shown yet. Clients resolved these calls, or they were closed with the
+   * run. In older logs, this includes calls that ended after a pause that is not shown yet.
    */
   readonly unplaced: Map<string, ToolMessage>
   readonly results: MemberResults
@@ -130,7 +130,7 @@ function hasGap({ isOver, settled, notices, last, open }: State, position: Event
     notices.some((one) => one.type === 'run.paused' && (one.generation ?? -1) >= position.generation)
   if (isOver || isSettled || last === undefined) return false
   if (position.generation === last.generation) return position.number > last.number + 1
-  // A former holder's write may still land until the new holder has claimed its calls.
+  // A write of the former holder may still land until the new holder has claimed that holder's running calls.
   const isUnclaimed = ({ status, generation }: ToolMessage): boolean =>
     status === 'running' && generation < position.generation
   return position.number > 0 || open.values().some(isUnclaimed)
@@ -162,8 +162,8 @@ const endOfNotices = ({ notices, isWaiting }: State): number =>
   isWaiting && notices.at(-1)?.type === 'run.paused' ? notices.length - 1 : notices.length
 
 /**
- * Whether an event comes before a message. Compares positions; if one is missing, compares the id `after`, which the
- * event follows.
+ * Whether an event precedes a message. Compares their positions. If one of them has no position, compares the message's id with
+ * `after`, the id that the event follows.
  */
 function isBefore(message: Message | undefined, position: EventPosition | undefined, after?: string): boolean {
   if (message === undefined) return true
@@ -186,7 +186,7 @@ function* showNotice(state: State, notice: RunNotice, position: EventPosition | 
   yield* showUnplaced(state, ({ id, parentMessageId = '' }) => calls.includes(id) && !positioned.has(parentMessageId))
 }
 
-/** The calls of the last pause before the next notice. */
+/** The calls that the last pause before the next notice waited for. */
 function pausedCalls({ notices, next }: State): readonly string[] {
   const pause = notices.slice(0, next).findLast(({ type }) => type === 'run.paused')
   return pause?.type === 'run.paused' ? pause.calls : []
@@ -203,7 +203,7 @@ function* showUnplaced({ unplaced }: State, isShown: (call: ToolMessage) => bool
 function* addCall(state: State, call: ToolMessage): Generator<TimelineEvent> {
   const { position, parentMessageId = '' } = call
   const [started, completed] = messageEvents(call)
-  // Refused calls are stored after their round, each together with its end.
+  // Calls beyond `MAX_ROUND_CALLS` are refused. They are stored after their round, each as already ended.
   const isApart = call.sequence >= MAX_ROUND_CALLS && position !== undefined
   if (isApart) {
     yield* upTo(state, call)
@@ -238,7 +238,7 @@ function* addMessage(state: State, message: Exclude<Message, ToolMessage>, isInp
   // A member's task has no event.
   if (message.role === 'user' && !isLeadersOwn) return
   yield* upTo(state, message)
-  // The leader continues only after all calls have ended. An open call here was read before its end was stored.
+  // The leader continues only after all calls have ended. If a call is still open here, it was read before its end was stored.
   const isStale = isLeadersOwn && !state.isOver && state.open.size > 0
   state.isHeld ||= isStale || (position !== undefined && hasGap(state, position))
   if (state.isHeld) return

@@ -10,8 +10,8 @@ import { pollHeader } from './header-polling.ts'
 const NEXT_EVENT_TIMEOUT_MS = 60_000
 
 /**
- * Resolves when the run has ended or waits for its caller, whichever process executes it, or when `signal` aborts.
- * While the run is in progress, reads one header per second.
+ * Resolves when the run has ended, when it waits for its caller, or when `signal` aborts. Any process may execute the run. While
+ * the run is in progress, reads one header per second.
  */
 export async function untilSettled(
   { reader, lease, bus }: FollowDependencies,

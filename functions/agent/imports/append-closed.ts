@@ -27,14 +27,17 @@ import { resumeAt, newImport, writeStep, type AppendDependencies } from './impor
 
 /** Maximum number of messages and runs in a step. A step fits into one DynamoDB transaction, with a margin. */
 const MAX_ROWS = 80
-/** Limits of a step, in characters and bytes. A round stays in one step up to the second limit. */
+/**
+ * Limits of a step, in characters. Beyond `MAX_STEP_CHARACTERS`, a step ends after its last complete round. A round is split only
+ * beyond `MAX_ROUND_CHARACTERS`.
+ */
 const MAX_STEP_CHARACTERS = 1_000_000
 const MAX_ROUND_CHARACTERS = 16_000_000
 
 /**
- * Appends closed messages in steps; each step is one atomic write. If it stops early, the log holds the first messages.
- * With a name, their number is stored as well, so that a repetition skips them. Rejects with `session_busy` when the
- * session has a run or another import.
+ * Appends closed messages in steps; each step is one atomic write. If the import stops early, the log holds the first messages.
+ * If the import has a name, the number of stored messages is recorded as well, so that a repeated import skips them. Rejects with
+ * `session_busy` when the session has a run or another import.
  */
 export async function appendClosed(
   dependencies: AppendDependencies,

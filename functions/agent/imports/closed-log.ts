@@ -26,7 +26,7 @@ const PAGE_CHARACTERS = 512 * 1024
 
 /**
  * Reads the messages of a log from its first up to and including `through`, in order, one page at a time. Rejects with
- * `session_not_found` if the log ends earlier: the session was deleted meanwhile, and a deleted log reads as empty.
+ * `session_not_found` if the log ends earlier. The session was then deleted during the read: a deleted log reads as empty.
  */
 async function* messagesThrough(
   { reader }: Pick<Dependencies, 'reader'>,

@@ -9,7 +9,7 @@ export interface PlacedMessage {
   /** Number of the run within the import; messages of one run have the same number. */
   readonly turn: number
   readonly round: number
-  /** Whether the history was searched before it, as in a `Message`. */
+  /** Whether the history was searched before this message. Same meaning as `searched` of a stored `Message`. */
   readonly searched?: true
 }
 

@@ -3,7 +3,10 @@ import { definedFields } from '../../domain/defined-fields.ts'
 import { SEARCHING_TOOL } from '../../search/documents/documents.ts'
 import { rowsOf, type PlacedMessage } from './closed-turns.ts'
 
-/** The rest of a split round: its calls without a stored result, as a completion after the write that split it. */
+/**
+ * The rest of a split round: a completion with the calls that had no stored result. It is stored after the write that split the
+ * round.
+ */
 interface Rest {
   readonly of: ClosedAssistantMessage
   /** The index of each call in `of`, by its index in the original completion. */
@@ -14,15 +17,15 @@ type Rests = ReadonlyMap<ClosedAssistantMessage, Rest>
 /** The messages that a step stores. */
 export interface StepMessages {
   readonly rows: readonly PlacedMessage[]
-  /** How many of the given messages are in the step. */
+  /** Number of messages taken from the batch. `rows` may also contain completions for the rests of rounds. */
   readonly taken: number
   readonly rests: Rests
 }
 
 /**
- * Rounds of an import that are longer than a step. Another write between two steps splits the round. A request sent
- * meanwhile reported its open calls as having no result, and later requests must repeat that (promises R5). So these
- * calls become a separate round.
+ * Splits rounds of an import that are longer than a step. If another write comes between two steps of a round, a request may have
+ * been sent before the second one. That request reported the round's open calls as having no result, and later requests must
+ * repeat that (promises R5). So these calls become a separate round.
  */
 export interface CutRounds {
   /** Records that this message of the source is in the log. */

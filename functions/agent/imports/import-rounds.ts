@@ -6,14 +6,14 @@ import type { PlacedMessage } from './closed-turns.ts'
 /** A turn of an import whose first messages are in the log. */
 export interface BegunTurn {
   readonly turn: number
-  /** The run that holds its last stored message. Undefined: the rest of the turn becomes a separate run. */
+  /** The run that holds the turn's last stored message. If undefined, the rest of the turn becomes a separate run. */
   readonly run?: Run
   /**
-   * The part of the turn that the run holds: all stored messages (`all`), only a later part (`rest`), or messages of an
-   * earlier call (`earlier`).
+   * The part of the turn that the run holds. `all`: all stored messages. `rest`: only a later part. `earlier`: messages that an
+   * earlier call of the import stored.
    */
   readonly holds: 'all' | 'rest' | 'earlier'
-  /** The offset from a round's number in the turn to its number in the run, per loop that has occurred. */
+  /** For each loop that has occurred: the difference between a round's number in the run and its number in the turn. */
   readonly moved: Newest<Loop, number>
 }
 
@@ -26,8 +26,8 @@ export interface StepRounds {
 }
 
 /**
- * Numbers rounds from 0 in each loop of a run, even if the run does not hold the start of its turn. `storedRounds`
- * counts the rounds of a message's loop in the run that an earlier call stored.
+ * Numbers rounds from 0 in each loop of a run, even if the run does not hold the start of its turn. `storedRounds` counts the
+ * rounds that a message's loop has in a run that an earlier call stored.
  */
 export function createStepRounds(
   begun: BegunTurn | undefined,

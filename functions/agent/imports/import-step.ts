@@ -39,7 +39,7 @@ export interface Import {
   at?: { readonly begun: BegunTurn; readonly last: string }
   /** The import's first message after the last write by another writer; undefined if nothing is stored yet. */
   since: string | undefined
-  /** The option `begin`; undefined once it was called. */
+  /** The option `begin`. Undefined after it was called. */
   begin: AppendOptions['begin']
 }
 
@@ -143,7 +143,7 @@ function begunAs(one: Import, seen: SessionHeader): BegunTurn | undefined {
   return { turn: one.at.begun.turn, holds: 'rest', moved: createLoops() }
 }
 
-/** Whether the arguments of its call take milliseconds to read. */
+/** Whether the arguments of the call take milliseconds to parse. `message` is the call's result. */
 const isLong = (message: ClosedMessage): boolean =>
   message.role === 'tool' && (message.of.toolCalls[message.sequence]?.arguments.length ?? 0) > LONG
 
@@ -187,10 +187,10 @@ async function messagesOf(
 }
 
 /**
- * Checks the source numbers that an imported completion has. Returns undefined if a number is taken, a result is
- * missing, or another write may have assigned it; a later request then assigns the rest. Created for one step, after
- * the session's header was read: if another writer assigns numbers meanwhile, the step is not stored. `since`: the
- * import's first message after the last write from elsewhere.
+ * Returns a function that checks the source numbers of an imported completion. The function returns undefined if a number is
+ * taken, a result is missing, or another write may have assigned the number. A later request then assigns the missing numbers.
+ * The function is created for one step, after the session's header was read. If another writer assigns numbers after that read,
+ * the step is not stored. `since`: the import's first message after the last write from elsewhere.
  */
 function createKeptNumbers(
   reader: Pick<LogReader, 'sources'>,

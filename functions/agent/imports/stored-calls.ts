@@ -15,22 +15,28 @@ import type { LogReader, MessageQuery } from '../../ports/log-reader.ts'
 import { createStoredResults } from './stored-results.ts'
 
 /**
- * Finds an import's calls in the log. A call stored by an earlier request of this import is the latest one with that id
- * within the import's ranges. Messages outside these ranges may have calls with the same id.
+ * Finds an import's calls in the log. Within the import's ranges, the latest call with an id is the right one. Messages outside
+ * these ranges may have calls with the same id.
  */
 export interface StoredCalls {
   /** Records that this message is stored under this id. */
   keep(message: ClosedMessage, id: string): void
-  /** Records a message that an earlier call has stored. The last message passed is the last stored one. */
+  /**
+   * Records a message that an earlier call of the import has stored. These messages must be passed in order, up to the last
+   * stored one.
+   */
   stored(message: ClosedMessage): void
   /**
-   * The id of the message that holds the call of a result, and the call's index in it. After a split round, that is the
-   * message with the rest of the round.
+   * The id of the message that has the call of a result, and the call's index in it. If the round was split, that message is the
+   * completion with the rest of the round.
    */
   callOf(result: ClosedToolMessage): Promise<StoredCall>
-  /** The id of the message of a call that a member works for. */
+  /** The id of the row of a call that a member works for. */
   parentIdOf(parent: MemberCall): Promise<string>
-  /** The id of the message of a call with sources; undefined if another message is at its index. */
+  /**
+   * The id of the row of a call whose result has sources. Undefined if the row is unknown, or if another call's row is at its
+   * index.
+   */
   resultIdOf(call: MemberCall): Promise<string | undefined>
   /** Number of rounds that the loop of this message has in a run. */
   rounds(message: ClosedMessage, run: Run): Promise<number>
@@ -41,10 +47,12 @@ interface StoredCall {
   readonly sequence: number
 }
 
-/** The stored row of a completion. */
+/** The stored completion of a round. */
 interface StoredRound {
   readonly id: string
-  /** The index of each call, by its id. Undefined: the indexes of the source. */
+  /**
+   * The index of each call in the stored completion, by the call's id. If undefined, the calls have their indexes of the source.
+   */
   readonly places?: ReadonlyMap<string, number>
 }
 
@@ -61,7 +69,7 @@ interface Place {
 /** Creates the state of an import call that has stored nothing yet. */
 export function createStoredCalls(place: Place): StoredCalls {
   const rounds = new WeakMap<ClosedAssistantMessage, StoredRound>()
-  /** Ids of messages of calls that members work for, or whose results have sources. */
+  /** Ids of the rows of calls that members work for, or whose results have sources. */
   const parents = new WeakMap<MemberCall, string>()
   const results = createStoredResults(newestResults(place))
   const calls: StoredCalls = {
@@ -133,7 +141,9 @@ async function* newestResults(place: Place): AsyncGenerator<ToolMessage, undefin
 const callsOf = (message: Message): AssistantMessage['toolCalls'] =>
   message.role === 'assistant' ? message.toolCalls : []
 
-/** The error for a source that has changed before its end, or a session that is being deleted. */
+/**
+ * The error for a call that the log does not have. The source has changed in its stored part, or the session is being deleted.
+ */
 const isGone = (call: string): TooltrailError =>
   new TooltrailError(
     'import_changed',

@@ -3,15 +3,21 @@ import type { ToolMessage } from '../../domain/messages/message.ts'
 
 /** Finds the results that earlier calls of an import stored. */
 export interface StoredResults {
-  /** Records a message that an earlier call has stored. The last message passed is the last stored one. */
+  /**
+   * Records a message that an earlier call of the import has stored. These messages must be passed in order, up to the last
+   * stored one.
+   */
   stored(message: ClosedMessage): void
-  /** The id of the message of a call; undefined if no earlier call stored it, or another message is at its index. */
+  /**
+   * The id of the row of a call. Undefined if no earlier call of the import stored it, or if another call's row is at its index.
+   */
   idOf(call: MemberCall): Promise<string | undefined>
 }
 
 /**
- * Finds results by their index, because call ids repeat, even among the results whose sources one completion numbers.
- * `newest` iterates over the import's stored results, newest first; it is read only as far back as needed.
+ * Finds results by their index among the import's results, because call ids repeat. They repeat even among results of which one
+ * completion numbers the sources. `newest` iterates over the import's stored results, newest first. It is read only until the
+ * wanted result is found.
  */
 export function createStoredResults(newest: AsyncIterator<ToolMessage, undefined>): StoredResults {
   const places = new WeakMap<MemberCall, number>()

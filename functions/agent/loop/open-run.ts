@@ -116,7 +116,7 @@ const unreadSession = ({ lease, run }: HeldRun): Session => ({
   messages: NO_MESSAGES,
 })
 
-/** Throws `RunCancelled` if the resumed run was cancelled before. */
+/** Throws `RunCancelled` if the run was cancelled before it was resumed. */
 function rejectCancelled({ found, run }: HeldRun): void {
   const cancel = found?.header.cancel
   if (cancel?.run === run.id) throw new RunCancelled(cancel.reason)

@@ -16,7 +16,7 @@ interface About {
   readonly thread?: Thread
   /** The rows of the calls that a notice `calls.resolved` names. */
   readonly resolved?: readonly ToolMessage[]
-  /** Steps of a member's repairs that did not help. */
+  /** Repair steps to remove from the session, because they did not help a member. */
   readonly undone?: readonly RepairStep[]
 }
 
@@ -89,8 +89,8 @@ function lowerLimits(known: SessionContext['limits'], learned: SessionContext['l
 type RepairsByModel = SessionContext['repairs']
 
 /**
- * Adds the steps of a member's requests, and their number, to the repairs of the session, because a form applies to every request
- * to its model. Removes steps that are undone.
+ * Adds a member's repair steps, and the number of its repaired requests, to the repairs of the session. A form of requests
+ * applies to every request to the same model. Removes steps that are undone.
  */
 function withMembersSteps(
   known: RepairsByModel,

@@ -124,7 +124,10 @@ function repeated<Result>(operation: () => Promise<Result>): () => Promise<Resul
 export interface ResultWriter {
   /** Aborts when a write fails: then nothing that builds on the results may be stored. */
   readonly signal: AbortSignal
-  /** Starts to store a call's result, its object first. The model may be asked with the result meanwhile. */
+  /**
+   * Starts to store a call's result: first its object, if it has one, then its row. The model may be sent the result before it is
+   * stored.
+   */
   write(result: {
     readonly row: ToolMessage
     readonly status: 'completed' | 'error'

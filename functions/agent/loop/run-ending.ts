@@ -88,7 +88,7 @@ async function cancelReason(state: RunState): Promise<RunCancelled['reason']> {
   throw new LeaseLost(state.held.lease.session, state.held.lease.generation)
 }
 
-/** How a run ends whose loop was stopped by `error`. The content produced before is kept. */
+/** Returns how the run ends after `error` stopped its loop. The content produced before the error is kept. */
 function endAfter(error: unknown, state: RunState): RunEnd {
   const { leader } = state
   const model = leader.agent.model === '' ? {} : { model: leader.agent.model }
@@ -102,7 +102,7 @@ function endAfter(error: unknown, state: RunState): RunEnd {
   }
   const content = { parts: streamed, ...model }
   const end = failure(state, describe(state, cause), content)
-  // The rejected write may contain a completion with these numbers, so they must stay free.
+  // The store may have rejected a completion with these source numbers, so the final message does not record them.
   return cause instanceof ModelError ? end : withoutNumbers(end)
 }
 
@@ -113,13 +113,13 @@ function withoutNumbers({ message, ...end }: RunEnd): RunEnd {
   return { ...end, message: unnumbered }
 }
 
-/** The smallest end with the same outcome, without any content that the store may reject. */
+/** The run's end with the same outcome, but without any content that the store may reject. */
 function bareEnd(state: RunState, { outcome, stopReason, error }: RunEnd): RunEnd {
   if (error === undefined) return { outcome, stopReason }
   return withoutNumbers(failure(state, error, { parts: [] }))
 }
 
-/** How a run ends that crashes at every attempt; undefined for all other runs. */
+/** The end of a run that has crashed at every attempt; undefined for all other runs. */
 export function endOfCrashLoop(state: RunState): RunEnd | undefined {
   if ((state.held.found?.header.takeovers ?? 0) < MAX_TAKEOVERS) return undefined
   const message = `the run was taken over ${MAX_TAKEOVERS} times without progress`
@@ -153,7 +153,10 @@ function shown(cause: unknown): string {
   return cause instanceof TooltrailError ? cause.message : 'something went wrong on our side'
 }
 
-/** How one holding of the lease ended. `lost`: another process continues the run now, or after the lease expires. */
+/**
+ * How a holder's work on a run ended. `lost`: the lease was lost, and another process continues the run now or after the lease
+ * expires.
+ */
 export type LoopEnding = 'ended' | 'paused' | 'handed_off' | 'lost'
 
 /**

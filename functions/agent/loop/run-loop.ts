@@ -119,7 +119,7 @@ async function release(state: RunState): Promise<LoopEnding> {
   return 'handed_off'
 }
 
-/** Number of steering inputs that become messages between two rounds; further ones wait for the next round. */
+/** Maximum number of steering inputs that become messages between two rounds. Further ones wait for the next round. */
 const STEERED_AT_ONCE = 64
 
 /** Makes queued steering inputs user messages of the current run, between two rounds and in their order. */
@@ -131,7 +131,7 @@ async function steerRun(state: RunState, thread: Thread): Promise<void> {
   for (const queuedRunId of await reader.steering(lease, STEERED_AT_ONCE)) {
     await withLogMutex(state, () =>
       state.emitInOrder(async (position) => {
-        // Later messages have greater ids than the input's run, even if the clock that made that id was ahead.
+        // The message's id must exceed the id of the input's run, even if that id was made by a clock that was ahead.
         const [id = ''] = allocate(state, 1, queuedRunId)
         const message = await log.steer(lease, queuedRunId, id, position)
         if (message === undefined) return { result: undefined, events: undefined }
@@ -206,7 +206,7 @@ async function finish(state: RunState, completed: RunEnd): Promise<void> {
   }
 }
 
-/** The open calls of a thread that no member works for. */
+/** The thread's open calls, except those that a member works for. */
 const ownCalls = (thread: Thread): ToolMessage[] => openCalls(thread).filter(({ id }) => !thread.members.has(id))
 
 /**

@@ -123,8 +123,8 @@ export const accountOf = ({ held, session }: RunState): UsageAccount =>
   definedFields({ owner: session.owner, keyId: held.run.keyId })
 
 /**
- * Serializes extensions of the log, because ids must be stored in ascending order. `extend` allocates its ids and
- * stores them before the next thread does.
+ * Serializes extensions of the log, because ids must be stored in ascending order. `extend` allocates its ids and stores them
+ * before another extension begins.
  */
 export function withLogMutex<Result>(state: RunState, extend: () => Promise<Result>): Promise<Result> {
   const extending = state.extended.then(extend)
@@ -135,7 +135,7 @@ export function withLogMutex<Result>(state: RunState, extend: () => Promise<Resu
   return extending
 }
 
-/** Allocates the next ids of the log. `after`: they are greater than this id, too. */
+/** Allocates the next ids of the log. If `after` is given, they are greater than `after`, too. */
 export function allocate(state: RunState, count: number, after?: string): string[] {
   const ids = nextIds(latestId([state.head, after]), state.ports.clock.now(), count)
   state.head = ids.at(-1) ?? state.head

@@ -11,7 +11,7 @@ import type { RoundOfThread } from '../../log/run-events.ts'
 import type { Model } from '../../ports/model.ts'
 import type { Tools } from '../../ports/tool.ts'
 
-/** One conversation with a model within a run: the leader's, or a team member's about one task. */
+/** One conversation with a model within a run: that of the leader, or that of a team member about one task. */
 export interface Thread extends ParentNames {
   readonly runId: string
   readonly agent: Agent
@@ -47,7 +47,8 @@ export type ThreadEnding = 'ended' | 'waiting' | 'handed_off'
 export interface RunBudget {
   readonly most: number | null
   /**
-   * Tokens by the id of the completion. The key `SUMMARIES` holds those of summaries, which precede all completions.
+   * Tokens of each completion, by its id. The key `SUMMARIES` holds the tokens of the run's summaries, which precede all
+   * completions.
    */
   readonly taken: Map<string, number>
 }
@@ -96,8 +97,8 @@ export const takeNoteOfSummary = ({ budget }: Thread, usage: Usage | undefined):
   void budget.taken.set(SUMMARIES, (budget.taken.get(SUMMARIES) ?? 0) + totalTokens(usage ?? NO_USAGE))
 
 /**
- * Adds the tokens of all summaries of the run to its budget. Completions of an agent that is also named `SUMMARY_AGENT`
- * are subtracted: they are among `messages`.
+ * Adds the tokens of all summaries of the run to its budget. They are the run's usage under the name `SUMMARY_AGENT`. An agent
+ * may have this name, too. The tokens of its completions are subtracted here, because the budget counts them separately.
  */
 export function takeNoteOfSummaries(
   { runId, budget }: Thread,
@@ -159,8 +160,9 @@ export function callOf(thread: Thread, row: ToolMessage): { asked: AssistantMess
 export type LastRound = Extract<StopReason, 'max_rounds' | 'budget'>
 
 /**
- * Why the round of this completion must be the thread's last; undefined if it need not be. Without `asked`, the next
- * round is meant. The leader's budget covers the run with all of its members; a member's own budget covers its task.
+ * Why the round of the completion `asked` must be the thread's last; undefined if another round may follow. Without `asked`,
+ * checks the thread's next round. The leader's budget covers the run with all of its members. A member's own budget covers its
+ * task.
  */
 export function lastRoundReason(thread: Thread, asked?: Pick<AssistantMessage, 'id' | 'round'>): LastRound | undefined {
   const { maxRounds, maxRunTokens } = thread.agent.policies
@@ -171,7 +173,7 @@ export function lastRoundReason(thread: Thread, asked?: Pick<AssistantMessage, '
   return tokensBefore(thread, asked?.id, own) >= maxRunTokens ? 'budget' : undefined
 }
 
-/** Sums the tokens of the completions before this one; with `among`, only those of these completions. */
+/** Sums the tokens of the completions before the id `before`. With `among`, sums only those whose ids it contains. */
 function tokensBefore({ budget }: Thread, before: string | undefined, among?: ReadonlySet<string>): number {
   let sum = 0
   for (const [id, tokens] of budget.taken)
@@ -187,8 +189,8 @@ export const isCutShort = ({ finishReason }: Pick<AssistantMessage, 'finishReaso
   finishReason === 'length'
 
 /**
- * Why a call of a completion is not executed; undefined if it is. Derived from the log alone, so that the next holder
- * decides the same.
+ * Why a call of a completion is not executed; undefined if the call is executed. Derived from the log alone, so that the next
+ * holder makes the same decision.
  */
 export function refusalOf(thread: Thread, asked: AssistantMessage, sequence: number): string | undefined {
   if (isCutShort(asked))
@@ -205,7 +207,7 @@ export function endedBy(thread: Thread): LastRound | undefined {
   return last?.role === 'assistant' && last.toolCalls.length > 0 ? lastRoundReason(thread, last) : undefined
 }
 
-/** Whether the thread has a completion after this id that no error ended. */
+/** Whether the thread has a completion after this id. Completions that ended with an error are not counted. */
 export const hasCompletedSince = ({ messages }: Thread, id: string): boolean =>
   messages.some((one) => one.role === 'assistant' && one.finishReason !== 'error' && one.id > id)
 

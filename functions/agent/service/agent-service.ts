@@ -62,9 +62,9 @@ export interface NextRequest {
   readonly estimatedTokens: number
   readonly contextTokens: number
   readonly summary?: Summary
-  /** Number of messages omitted because they no longer fit. */
+  /** Number of messages omitted because they no longer fit the context. */
   readonly omitted: number
-  /** The messages whose media the request sends, by the media's ids. */
+  /** The id of the message of each image or file that the request sends, by the id of the image or file. */
   readonly mediaOf: ReadonlyMap<string, string>
 }
 
@@ -84,8 +84,8 @@ export interface Accepted {
 }
 
 /**
- * The operations on runs of sessions that the inbound endpoints (HTTP, Slack, webhooks) use. The endpoints have already
- * read the session. Errors are `TooltrailError`s by code.
+ * The operations on runs of sessions that the inbound endpoints (HTTP, Slack, webhooks) use. The endpoints have already read the
+ * session. Operations reject with a `TooltrailError` whose code names the reason.
  */
 export interface AgentService {
   submit(session: Session, submission: Submission, placement: Placement): Promise<Accepted>
@@ -127,8 +127,8 @@ export interface AgentService {
    */
   settled(key: SessionKey, runId: string, signal: AbortSignal): Promise<void>
   /**
-   * The next request of the active run (with `run`: only if it is that run), or of the run that a next input would
-   * start.
+   * The next request of the active run, or of the run that a next input would start. If `run` is given, it must be the active
+   * run.
    */
   context(session: Session, run: string | undefined): Promise<NextRequest>
   /**
@@ -157,7 +157,7 @@ export interface AgentService {
    * many messages it has copied.
    */
   copyLog(from: SessionKey, through: string, to: Session): Promise<number>
-  /** The agent's tools of this server, without those of its MCP servers. */
+  /** The agent's tools that this server implements, without those of its MCP servers. */
   toolsOf(agent: string): Promise<Tools>
   search(query: HistoryQuery): Promise<HistoryEntries>
   /**
@@ -166,9 +166,9 @@ export interface AgentService {
    */
   deleteSession(key: SessionKey): Promise<DeletionState>
   /**
-   * The progress of a deletion; undefined if there is none, or if `owner` is given and the session has another owner.
-   * `removed` is true only when the search no longer finds a document of the session, because an index that follows the
-   * store removes them later.
+   * The progress of a deletion. Undefined if there is none, or if `owner` is given and the session has another owner. `removed`
+   * is true only when the search no longer finds any document of the session. An index that follows the store removes the
+   * documents after the store.
    */
   deletionState(key: SessionKey, owner?: string): Promise<DeletionState | undefined>
 }

@@ -138,8 +138,8 @@ const nextInput = ({ name }: Agent): UserMessage => ({
 })
 
 /**
- * Summarises the older part of an idle session, whatever its threshold; the newest messages stay. Rejects with
- * `session_busy`, `nothing_to_consolidate`, `summary_failed` (then only the usage has changed) and
+ * Summarises the older part of an idle session, even if it is below the threshold for summaries. The newest messages stay.
+ * Rejects with `session_busy`, `nothing_to_consolidate`, `summary_failed` (then only the usage has changed) and
  * `idempotency_conflict`. Like a run, it is rejected when the day's tokens or budget are used up.
  */
 export async function consolidateByHand(

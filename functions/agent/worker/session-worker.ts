@@ -17,11 +17,11 @@ import { createTitles } from './titles.ts'
 import type { Titles } from './titles.ts'
 
 /**
- * Timeout for finding and claiming work. A store that never responds must not keep the session from being served later.
- * A lease acquired after all expires by itself.
+ * Timeout for finding and claiming work. It lets the session be served again later if the store never responds. If a claim
+ * succeeds after the timeout, this process does not use the lease, and the lease expires.
  */
 const CLAIM_TIMEOUT_MS = 30_000
-/** Attempts to claim after a rejected write; then the session is left to the faster process. */
+/** Number of attempts to claim after rejected writes. After the last one, the session is left to the process that was faster. */
 const ATTEMPTS = 5
 
 export interface SessionWorker {
@@ -99,7 +99,7 @@ export function createSessionWorker(ports: Dependencies): SessionWorker {
         next = undefined
       } while (entry.again && ending !== 'lost' && !stopping.afterRound.signal.aborted)
     } finally {
-      // No `await` since the last check of `again`, so that a hint cannot arrive meanwhile and be lost.
+      // No `await` follows the last check of `again`. So no hint can arrive after the check and be lost.
       serving.delete(nameOf(key))
       next?.settle(undefined)
     }

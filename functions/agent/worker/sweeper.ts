@@ -15,15 +15,15 @@ import { inTime } from '../../ports/time-limited.ts'
 const PAGE = 500
 /** Sessions served concurrently: 10,000 take half a minute if each takes 30 ms. */
 const AT_ONCE = 10
-/** Sessions of an earlier version that one write migrates; it takes about 10 ms on SQLite. */
+/** Number of sessions of an earlier version that one write migrates. Such a write takes about 10 ms on SQLite. */
 const ADOPTED_AT_ONCE = 25
 /** Wait before a visited session is visited again, behind those not visited yet. */
 const POSTPONED_MS = 10_000
 /** Wait after a failed deletion. */
 const FAILED_DELETION_MS = 300_000
 /**
- * Time that a sweep without a deadline spends on deletions, and the same again on expired sessions. Hints must not wait
- * longer.
+ * Time that a sweep without a deadline spends on deletions. It spends the same time on expired sessions. Hints must not wait
+ * longer than that.
  */
 const SHARE_MS = 10_000
 /**
@@ -65,7 +65,7 @@ async function adoptAll({ janitor, clock, logger }: Dependencies, deadline: numb
   }
 }
 
-/** The deadline of the first of two kinds of work. */
+/** The deadline for the first of two kinds of work, which share the remaining time. */
 const shareOf = (clock: Clock, deadline: number): number =>
   clock.now() + (deadline === Infinity ? SHARE_MS : (deadline - clock.now()) / 2)
 

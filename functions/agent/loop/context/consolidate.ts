@@ -83,7 +83,10 @@ async function consolidate(state: RunState, policy: Consolidation, signal: Abort
   await recordOrCount(state, { context: afterSummary(loaded, made, at), notices: [notice], work: made.summary })
 }
 
-/** Records a decision with its token usage. The usage is counted even if the lease is lost meanwhile. */
+/**
+ * Records a decision with its token usage. If the record fails, for example because the lease was lost, the usage is still
+ * counted.
+ */
 async function recordOrCount(state: RunState, decision: Pick<Decision, 'context' | 'notices' | 'work'>): Promise<void> {
   const account = accountOf(state)
   try {

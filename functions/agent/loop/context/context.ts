@@ -103,7 +103,8 @@ export async function sizeRequest(of: Requested): Promise<SizedRequest> {
   const { runId, agent } = of.thread
   const { messages, decided } = of.context
   const maxTokens = requestTokensOf(agent, decided.limits)
-  // Media that a run's own tools return move the media window of the next run only.
+  // The media window moves only before the first completion of a run. Media that the run's own tools return move it for the next
+  // run.
   const begins = !messages.some((message) => message.role === 'assistant' && message.runId === runId)
   const media = begins ? movedMediaOf(agent, messages, decided) : undefined
   const next = media === undefined ? of : withMedia(of, media)
@@ -278,7 +279,10 @@ export async function requested(state: RunState, { thread, tools, toolChoice }: 
   return { ...own, tools, toolChoice, context: loaded, numbers, head, isAnnounced: false, older }
 }
 
-/** The context decisions for a thread's requests. The form of a member's requests to a model is the one of the session. */
+/**
+ * Returns the context decisions for a thread's requests. A member has its own decisions. The session's learned limits and repairs
+ * of requests apply to members as well.
+ */
 export function decidedOf({ context: { decided } }: RunState, thread: Thread): SessionContext {
   if (isLeaders(thread)) return decided
   const own = decided.members?.[thread.parentMessageId ?? '']

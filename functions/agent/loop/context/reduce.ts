@@ -51,9 +51,9 @@ interface Refused {
 
 /**
  * Truncates a request that was refused for its size. The result has at most two thirds of the request's tokens, and fits the
- * limit that the provider names. The truncation is recorded with a warning. Returns undefined if no message can be omitted. If the
- * size is the certain reason, the model's limit is recorded in both cases. If it is only a possible reason, the truncation is a
- * trial.
+ * limit that the provider names. Records the truncation with a warning. Returns undefined if no message can be omitted. If the
+ * size is certainly the reason, records the model's limit, even if no message can be omitted. If the size is only a possible
+ * reason, records the truncation as a trial.
  */
 export async function reducedRequest(
   state: RunState,
@@ -82,7 +82,7 @@ export async function reducedRequest(
   return smaller
 }
 
-/** Records the model's limit that a refusal shows. It is used by the next run, because this one fails. */
+/** Records the limit of the model that a refusal shows, for later runs. This run fails. */
 export async function recordLimit(
   state: RunState,
   asked: Asked,

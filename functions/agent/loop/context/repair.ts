@@ -64,7 +64,7 @@ export async function repairedRequest(
 
 /**
  * Returns the remaining forms, in order. If a former run was refused, the first form omits the messages that the model had not
- * accepted. Each other form adds one step that is not taken yet.
+ * accepted. Each other form adds one repair step that requests to the model do not have yet.
  */
 function nextForms(state: RunState, known: Repairs): (Pick<Repairs, 'steps' | 'omitted'> & { name: string })[] {
   const { steps, omitted } = known
@@ -90,8 +90,8 @@ function refusedBefore({ held }: RunState, { omitted, refused }: Repairs): Messa
 }
 
 /**
- * Whether a former run was refused in every form, and its messages are not omitted yet. Then they are omitted first, unless
- * the length is certainly the reason of a refusal.
+ * Whether a former run was refused in every form, and requests do not omit its messages yet. If so, the first repair omits them,
+ * unless the length is certainly the reason of a refusal.
  */
 export const hasRefusedMessages = (state: RunState, { thread }: Asked): boolean =>
   isLeaders(thread) && refusedBefore(state, repairsFor(state.context.decided, thread.agent.model)) !== undefined
@@ -171,8 +171,8 @@ function messageAt(
 }
 
 /**
- * Returns the context for later runs after this run was refused in every form. It names the messages that the model has not
- * accepted. If the next run is refused as well, it first omits these messages. Steps and omissions that did not help are undone.
+ * Returns the context for later runs after this run was refused in every form. The context names the messages that the model has
+ * not accepted. If the next run is refused as well, it first omits these messages. Undoes steps and omissions that did not help.
  */
 export function contextAfterRefusal(state: RunState): SessionContext {
   const { leader, context, head = '' } = state
@@ -188,7 +188,10 @@ export function contextAfterRefusal(state: RunState): SessionContext {
   return withRepairs(decided, leader, { ...withoutAdded({ ...known, trial }), omitted: trial.before, refused })
 }
 
-/** Undoes the steps of a member that was refused in every form. They stay if another thread has a completion with them. */
+/**
+ * Undoes the repair steps of a member whose request was refused in every form. The steps stay if another thread with the same
+ * model has had a completion since.
+ */
 export async function undoMembersSteps(state: RunState, member: Thread): Promise<void> {
   const decided = decidedOf(state, member)
   const known = repairsFor(decided, member.agent.model)

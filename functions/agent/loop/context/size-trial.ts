@@ -8,7 +8,10 @@ import type { Thread } from '../thread.ts'
 import { decidedOf, loadContext } from './context.ts'
 import type { Asked } from './context.ts'
 
-/** Begins the trial of a smaller request. It is recorded with the cut, so that the next holder can undo the cut too. */
+/**
+ * Begins the trial of a smaller request. It holds the state before the truncation (`cut`) and is recorded with it, so that the
+ * next holder can undo both.
+ */
 export const beginTrial = (state: RunState, { thread }: Asked): CutTrial => {
   const { cut, decided } = decidedOf(state, thread)
   return { run: state.held.run.id, at: state.head ?? '', before: definedFields({ cut, decided }) }
@@ -25,7 +28,7 @@ export function sizeTrialOf(state: RunState, thread: Thread): 'open' | 'failed' 
   return trial.run === state.held.run.id ? 'failed' : undefined
 }
 
-/** Undoes a cut after the smaller request was refused as well, because the size was not the reason. */
+/** Undoes the truncation of a smaller request that was refused as well, because the size was not the reason. */
 export async function undoTrial(state: RunState, asked: Asked): Promise<void> {
   const { trial, cut, decided, ...rest } = decidedOf(state, asked.thread)
   const before = trial?.before ?? definedFields({ cut, decided })
@@ -37,7 +40,7 @@ export async function undoTrial(state: RunState, asked: Asked): Promise<void> {
 /** Loads the messages that the cut had omitted. A holder that began after the cut has not loaded them. */
 async function loadOmitted({ store, held, leader, context }: RunState): Promise<void> {
   const { messages, isWhole } = await loadContext(store.reader, held.lease, leader.runId, leader.agent)
-  // The log may lack results that are being stored, so messages that are already loaded are not replaced.
+  // Messages that are already loaded are not replaced: the log may lack results that are still being stored.
   const known = new Set(leader.messages.map(({ id }) => id))
   remember(
     leader,

@@ -34,7 +34,7 @@ const MATERIAL = 0.6
 
 /** Retries of a summary whose request was refused for its size, each with less material. */
 const MAX_REDUCTIONS = 3
-/** A retry has at most this share of the material. */
+/** Each retry summarises at most this share of the material of the refused request. */
 const LESS = 0.5
 
 /** Summarising failed. `work` is the token usage of the completions that succeeded before. */
@@ -187,7 +187,7 @@ async function collect(
   return collector.collected()
 }
 
-/** Usage of the completions for a summary so far. */
+/** Token usage of the completions for one summary so far. */
 interface Taken {
   usage: Usage | undefined
   model: string

@@ -64,10 +64,9 @@ function acceptedTask(thread: Thread, row: ToolMessage): Task | undefined {
 }
 
 /**
- * Lets a member work on its task from its last stored message, and returns the outcome of the delegate call. The
- * outcome is derived from the log alone, so a member that has ended is not asked again. Returns undefined while the
- * member waits or must be handed off. A failure of the member itself becomes the error of its call; any other failure
- * stops the run.
+ * Continues a member's work on its task after its last stored message, and returns the outcome of the delegate call. The outcome
+ * is derived from the log alone, so no model request is made for a member that has ended. Returns undefined while the member
+ * waits or must be handed off. A failure of the member itself becomes the error of its call. Any other failure stops the run.
  */
 export async function executeDelegation(
   state: RunState,
@@ -85,8 +84,9 @@ export async function executeDelegation(
 }
 
 /**
- * Stores the text that a member's completion had streamed before it failed. Rethrows a failure that is not the member's
- * own and stops the run. The rethrown error carries no text: the text is the member's, not a completion of its leader.
+ * Stores the text that a member's completion had streamed before it failed. Rethrows a failure that is not the member's own,
+ * because it stops the run. The rethrown error does not contain the text: the text belongs to the member, not to a completion of
+ * its leader.
  */
 async function keepFailure(state: RunState, member: Thread, error: unknown): Promise<void> {
   const streamed = error instanceof CompletionFailed ? keptParts(error.streamed) : []

@@ -51,8 +51,8 @@ interface Asking {
 }
 
 /**
- * Requests the model's next completion. Returns undefined when it was cut off: nothing is stored, and another process
- * asks again. Rejects with `CompletionFailed`; also when the completion was cut off although it had the whole time of a
+ * Requests the model's next completion. Returns undefined when the request was cut off: nothing is stored, and another process
+ * sends it again. Rejects with `CompletionFailed`. A request fails, too, if it was cut off after it had the whole time of a
  * process.
  */
 export async function nextCompletion(state: RunState, thread: Thread, asking: Asking): Promise<Completion | undefined> {
@@ -129,7 +129,7 @@ async function warnOnce(
 function demandedChoice(thread: Thread, tools: readonly ToolDeclaration[]): ModelRequest['toolChoice'] | undefined {
   const { requireTool } = thread.agent.policies
   if (requireTool === null || tools.length === 0) return undefined
-  // A run without an input of its own has no client tools, so a demanded client tool may be missing.
+  // A run that has no input has no client tools, so a demanded client tool may be missing.
   if (requireTool !== 'any' && !tools.some(({ name }) => name === requireTool.name)) return undefined
   const calls = ownMessages(thread).flatMap((message) => (message.role === 'assistant' ? message.toolCalls : []))
   if (satisfies(calls, requireTool)) return undefined

@@ -82,7 +82,10 @@ export function buildRequest(of: RequestOf): ModelRequest {
   }
 }
 
-/** The message from which on media of earlier turns are sent. */
+/**
+ * The option `mediaFrom` of a request: media of earlier turns are sent from this message on. Absent if the policy `images` is
+ * `note`.
+ */
 export const mediaFromOf = (
   { policies }: Pick<Agent, 'policies'>,
   { media }: Pick<SessionContext, 'media'>,

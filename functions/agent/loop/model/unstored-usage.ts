@@ -13,7 +13,9 @@ import { accountOf } from '../run-state.ts'
 import type { RunState } from '../run-state.ts'
 import type { Thread } from '../thread.ts'
 
-/** Timeout of one count. The end of a run and the shutdown of a process wait no longer for it. */
+/**
+ * Timeout for counting one completion. It limits how long the end of a run, or the shutdown of a process, waits for the count.
+ */
 const COUNT_MS = 2_000
 
 interface UsageDependencies {
@@ -58,9 +60,9 @@ export const countUnstoredOf = (
 ): Promise<void> => countUnstored(state.ports, state.held.lease, accountOf(state), { agent: agent.name, ...completion })
 
 /**
- * Counts a completion whose write failed, unless the log holds it as `thread.storing` after all. A holder may learn
- * that it lost the lease before it learns that its write succeeded. If an outage hides the message, the completion may
- * be counted twice.
+ * Counts a completion whose write failed, unless the log holds its message (`thread.storing`) after all. A holder may learn that
+ * it lost the lease before it learns that its write succeeded. If an outage hides the message, the completion may be counted
+ * twice.
  */
 export async function countUnlessStored(
   state: RunState,

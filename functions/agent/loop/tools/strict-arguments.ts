@@ -117,8 +117,8 @@ function faultsWithin(timeout: number, { parameters }: Declared, input: Json): F
       return runInNewContext('check()', { check }, { timeout }) as Found | 'unreadable'
     } catch (error) {
       if (isTimeout(error) && stalls < MAX_STALLS && processorTime() - before < SHORT_MS) continue
-      // Only the validator runs in that context, so the schema has an invalid reference, or a keyword with an invalid
-      // value.
+      // Only the validator runs in that context. So any other error means that the schema has an invalid reference, or a keyword
+      // with an invalid value.
       return isTooLong(error) ? 'late' : 'unreadable'
     }
   }

@@ -139,10 +139,10 @@ export type Delegate = (member: Thread) => Promise<CallOutcome | undefined>
 
 /**
  * Executes the thread's open calls that can execute now, and adds their results to the thread while they are being
- * stored. Refused calls get an error; waiting calls are skipped. Returns whether there was any call.
+ * stored. Refused calls get an error; waiting calls are skipped. Returns whether any call was executed or refused.
  *
  * Members do not count towards `PARALLEL`: they could block each other. Rejects with the signal's reason when the work
- * must stop. By then, calls that had started are finished or abandoned, and the others never start.
+ * must stop. At that time, every started call has finished or is abandoned. No other call starts later.
  */
 export async function executeOpenCalls(state: RunState, thread: Thread, delegate: Delegate): Promise<boolean> {
   await beginApproved(state, thread)
@@ -278,8 +278,8 @@ const isClientTool = ({ request }: RunState, call: ToolCall): boolean =>
   request.clientTools.some(({ name }) => name === call.name)
 
 /**
- * Output limits of a tool. The output of a reading tool must not be offloaded again and replaced by a preview; these
- * tools limit their results themselves.
+ * Output limits of a tool. Tools that read stored outputs limit their results themselves. Such a result must not be offloaded
+ * again and replaced by a preview.
  */
 function limitsOf({ policies }: Agent, toolName: string): Pick<Policies, 'offloadBytes' | 'previewChars'> {
   if (!READING_TOOLS.includes(toolName)) return policies

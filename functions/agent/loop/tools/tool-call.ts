@@ -15,7 +15,10 @@ import { limitTime, raceAbort, withinTime } from '../../../domain/time/time-limi
 import type { LoopStore } from '../retrying-store.ts'
 import type { LoopDependencies } from '../run-state.ts'
 
-/** Time for a call to return its result after the run must end. Keeps a cancel within one second. */
+/**
+ * Time in which a call must return its result after its run was stopped. It is short, so that a cancel takes effect within one
+ * second.
+ */
 export const GRACE_MS = 400
 
 export interface CallOutcome extends ToolOutput {
@@ -28,7 +31,7 @@ export interface CallOutcome extends ToolOutput {
  * - Every failure becomes an outcome for the model: an unknown tool, invalid arguments, an error that the tool throws,
  *   or a timeout, even if the tool ignores its signal. The text of a storage failure is not passed on.
  * - Rejects only when the run itself must stop, with the reason of `context.signal`. A call in flight then has
- *   `GRACE_MS` to return a result, which is kept. After a lost lease it gets no such time.
+ *   `GRACE_MS` to return a result, which is kept. If the lease was lost, the call is abandoned at once.
  */
 export async function executeCall(
   tool: Tool | undefined,
@@ -135,7 +138,7 @@ async function searchScope(
   { policies }: Agent,
   { tenant, session, owner }: Session,
 ): Promise<HistoryScope> {
-  // Read at each search: since the run started, it may have received an input from a caller that may see only one
+  // The session is read at each search. Since the run started, it may have received an input from a caller that may see only one
   // owner's sessions.
   const now = policies.searchScope === 'tenant' ? await sessions.read({ tenant, session }) : undefined
   if (now !== undefined && now.ownerBound !== true) return { tenant }
