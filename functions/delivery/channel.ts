@@ -7,13 +7,13 @@ import type { Run } from '../domain/runs/run.ts'
 export interface Claimed {
   /** The row as it was last saved. */
   readonly delivery: Delivery
-  /** Aborts when the claim is lost, or when this process stops. Start nothing after that. */
+  /** Aborts when the claim is lost, or when this process stops. After the abort, the channel must start nothing more. */
   readonly signal: AbortSignal
 }
 
 /** A claimed delivery of a run. */
 export interface Work extends Claimed {
-  /** The run of the delivery, or the run that it was merged into, read after the claim. It has started. */
+  /** The run of the delivery, or the run that it was merged into, read after the claim. The run has started. */
   readonly run: Run
   /**
    * The run's events from its start: those of its log, then live ones, until the run ends or pauses. Ends without a
@@ -31,42 +31,43 @@ export type Outcome =
   /** The delivery is finished. */
   | { readonly status: 'delivered' | 'failed'; readonly state?: JsonObject; readonly more?: boolean }
   /**
-   * Deliver again at this time (milliseconds since 1970), or when the run continues. `keepClaim`: not before this time,
-   * whatever the run does. `more`: deliveries were added to the outbox.
+   * The delivery must be continued at this time (milliseconds since 1970), or earlier if the run continues. `keepClaim`: not
+   * earlier, even if the run continues. `more`: the channel added deliveries to the outbox.
    */
   | { readonly retryAt: number; readonly keepClaim?: true; readonly state?: JsonObject; readonly more?: boolean }
 
 interface ChannelOfKind {
   /**
-   * Whether this process has the settings for deliveries with this target. Default: yes. A process without them leaves
-   * the delivery to others on the same data.
+   * Whether this process has the settings for deliveries with this target. Default: yes. A process without the settings leaves
+   * the delivery to other processes with the same store.
    */
   serves?(target: JsonObject): Promise<boolean>
   /**
-   * Identifies the receiver that deliveries with this target share, so that an unresponsive one can be limited.
-   * Default: the target itself.
+   * Returns a value that identifies the receiver of this target. Deliveries to one receiver are limited, in case it is
+   * unresponsive. Default: the target itself.
    */
   destination?(target: JsonObject): Json
-  /** The state of a delivery that is abandoned for this reason, which lists show. */
+  /** Returns the final state of a delivery that is abandoned for this reason. Lists show this state. */
   givenUp?(delivery: Delivery, reason: string): JsonObject
 }
 
 /** Delivers rows of one kind to their targets. */
 export interface RunChannel extends ChannelOfKind {
   /**
-   * When the process that executes a run starts a delivery: with the run, to show its progress (`start`), or when the
-   * run has paused or ended (`end`). Deliveries that other processes left are resumed in both cases.
+   * When the process that executes a run starts the run's delivery. `start`: with the run, to show its progress. `end`: after the
+   * run has paused or ended. Deliveries that other processes left unfinished are resumed in both cases.
    */
   readonly begins: 'start' | 'end'
   /**
-   * Advances a delivery. An earlier process may have crashed after any of its awaits; the saved state shows what was
+   * Advances a delivery. An earlier process may have crashed after any of its awaits. The saved state shows which effect it
    * intended. Rejects for unknown failures; the driver then calls it again later.
    */
   deliver(work: Work): Promise<Outcome>
 }
 
 /**
- * A channel for work of a session that does not depend on its runs; it starts with a hint. Otherwise like `RunChannel`.
+ * A channel for work of a session that does not depend on the session's runs. Its work starts with a hint. Otherwise like
+ * `RunChannel`.
  */
 export interface SessionChannel extends ChannelOfKind {
   readonly begins: 'hint'

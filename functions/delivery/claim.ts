@@ -30,14 +30,14 @@ interface Dependencies {
 /** Whether no process has a claim, or the claim has expired. */
 export const isUnclaimed = ({ owner, due = 0 }: Delivery, now: number): boolean => owner === undefined || due <= now
 
-/** Claims an unclaimed delivery, and renews the claim until it is ended. Undefined if another process was faster. */
+/** Claims an unclaimed delivery, and renews the claim until `end` is called. Returns undefined if another process was faster. */
 export async function claimDelivery(
   { outbox, clock, logger }: Dependencies,
   seen: Delivery,
   stopping: AbortSignal,
 ): Promise<Claim | undefined> {
   let until = clock.now() + LEASE_MS
-  // The start is counted before the content is read, so that the next process knows of a crash.
+  // The attempt is counted before the delivery's content is read. So the next process can detect that this one crashed.
   const begun = (seen.begun ?? 0) + 1
   const claimed = await outbox.change(seen, { owner: randomUUID(), due: until, hinted: null, begun })
   if (claimed === undefined) return undefined
@@ -49,7 +49,8 @@ export async function claimDelivery(
 
   function change(to: DeliveryChange): Promise<void> {
     const done = last.then(async () => {
-      // Lost, or released by the previous change: a renewal queued behind that change must not make the row due again.
+      // The claim is lost, or the previous change released it. A renewal that waited for that change must not make the row due
+      // again.
       if (lost.signal.aborted || delivery.owner === undefined)
         throw new ClaimLost(`delivery ${delivery.id} is no longer ours`)
       const sent = clock.now()
@@ -61,7 +62,7 @@ export async function claimDelivery(
       }
       delivery = changed
       until = due ?? Infinity
-      // The store was slow: the claim may expire before the next request arrives.
+      // The store was so slow that the claim may expire before the next request arrives.
       if (to.due === undefined && clock.now() > until - LEASE_MARGIN_MS) {
         lost.abort()
         throw new ClaimLost(`the claim of delivery ${delivery.id} ended while it was stored`)

@@ -1,21 +1,21 @@
 import type { Clock } from '../ports/clock.ts'
 
-/** Time an exclusive delivery waits for others to finish, and then runs alone. */
+/** Maximum time that an exclusive delivery waits for others to end, and maximum time that it then runs exclusively. */
 const EXCLUSIVE_MS = 10_000
-/** Limit of the waiting exclusive deliveries; further ones are left to a later hint. */
+/** Maximum number of waiting exclusive deliveries. Further ones must wait for a later hint. */
 const MAX_WAITING = 10
 
 export interface DeliverySlot {
-  /** Whether other deliveries ran before it since it was requested. */
+  /** Whether the delivery had to wait for its slot. Other deliveries may have run since it was requested. */
   readonly hasWaited: boolean
   end(): void
 }
 
 export interface DeliverySlots {
   /**
-   * Resolves when the delivery may start. An exclusive delivery starts when no other is in flight, and no other starts
-   * while it runs; both for a limited time. Between two exclusive deliveries, all other waiting deliveries start.
-   * Returns undefined if too many exclusive deliveries wait, or the signal has aborted.
+   * Resolves when the delivery may start. An exclusive delivery waits until no other delivery is in flight. While it runs, no
+   * other delivery starts. Both are limited to `EXCLUSIVE_MS`. Between two exclusive deliveries, all other waiting deliveries
+   * start. Returns undefined if too many exclusive deliveries wait, or if the signal has aborted.
    */
   take(isExclusive: boolean, signal: AbortSignal): Promise<DeliverySlot | undefined>
 }

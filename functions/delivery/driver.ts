@@ -18,16 +18,18 @@ import { isFull, receiverOf, type InFlight } from './in-flight.ts'
 import { createDeliverySlots, type DeliverySlots } from './delivery-slots.ts'
 import { isLeft, isServed, leaveToOthers, postponeUnserved } from './unserved.ts'
 
-/** Polling interval while another process still has a claim on a delivery of this process's run. */
+/** Polling interval while another process still has the claim on a delivery of a run that this process executes. */
 const TAKEN_MS = 1_000
-/** Limit of these polls. Together they take longer than the claim of a crashed process. */
+/** Maximum number of these polls. Together they take longer than the claim of a crashed process lasts. */
 const MAX_CLAIM_POLLS = 75
-/** Wait for a delivery whose run has not started, or whose session is being deleted. */
+/** Time after which a delivery is retried whose run has not started, or whose session is being deleted. */
 const QUEUED_MS = 90_000
-/** Backoff after an unknown failure of a channel: the first wait, which doubles each time, and the longest. */
+/** Backoff after an unknown failure of a channel: the first wait and the longest wait. The wait doubles after each failure. */
 const FIRST_RETRY_MS = 5_000
 const MAX_RETRY_MS = 600_000
-/** Failures before a delivery is abandoned: about a day. A receiver may be down for some hours. */
+/**
+ * Number of failures after which a delivery is abandoned. They take about a day, because a receiver may be down for some hours.
+ */
 const MAX_FAILURES = 150
 /** A delivery due within this time gets its own hint; a sweep finds later ones. */
 const SOON_MS = 60_000
@@ -57,7 +59,10 @@ export interface DeliveryDriver {
    * resolves.
    */
   serve(key: SessionKey): Promise<void>
-  /** Whether a due delivery is left to other processes. It is postponed if no process has claimed it for a while. */
+  /**
+   * Whether this process leaves a due delivery to other processes. If no process has claimed it for a while, the delivery is
+   * postponed.
+   */
   isLeft(delivery: Delivery): Promise<boolean>
   /** Resolves when no delivery is in flight. */
   idle(): Promise<void>
@@ -91,7 +96,7 @@ export function createDeliveryDriver(given: DriverDependencies): DeliveryDriver 
             await serve(key)
         } while (entry.repeats && !stopping.signal.aborted)
       } catch (error) {
-        // The row still exists, so a sweep will find it.
+        // The row of the delivery still exists, so a sweep will find it.
         logger.error('delivering failed', error, { ...key })
       } finally {
         inFlight.delete(name)
@@ -138,7 +143,7 @@ function runToDeliver(channels: ReadonlyMap<string, Channel>, event: RunEvent): 
   return (begins === 'start' ? isStart : begins === 'end' && isTerminal(event)) ? event.run : undefined
 }
 
-/** Waits for a slot, then claims and delivers. Returns whether deliveries were added to the outbox. */
+/** Waits for a slot, then claims the delivery and advances it. Returns whether deliveries were added to the outbox. */
 async function deliverInSlot(
   dependencies: DriverDependencies & { readonly slots: DeliverySlots },
   key: DeliveryKey,
@@ -163,15 +168,15 @@ async function deliverInSlot(
 }
 
 /**
- * Leaves a delivery whose settings this process does not have. Where hints start deliveries, all processes have the same
- * settings, so a hinted delivery is postponed. Elsewhere, each process sweeps.
+ * Leaves a delivery whose settings this process does not have. If hints start deliveries, all processes have the same settings,
+ * so a hinted delivery is postponed. Otherwise each process sweeps, and the delivery becomes due for the others.
  */
 const leave = (dependencies: DriverDependencies, seen: Delivery): Promise<void> =>
   dependencies.hintLater !== undefined && seen.hinted === true
     ? postponeUnserved(dependencies, seen)
     : leaveToOthers(dependencies, seen)
 
-/** Postpones a delivery if the last two workers crashed. Returns whether it did so. */
+/** Postpones a delivery if the last two processes that worked on it crashed. Returns whether it was postponed. */
 async function isPostponed({ outbox, clock, logger }: DriverDependencies, seen: Delivery): Promise<boolean> {
   const wait = waitAfterDeath(seen)
   if (wait === 0) return false
@@ -190,7 +195,7 @@ async function deliverOnce(dependencies: DriverDependencies, seen: Delivery, sto
     const outcome = await outcomeOf(dependencies, claim, channel)
     await settle(claim, outcome)
     if ('status' in outcome && outcome.status === 'failed') dependencies.noteFailure?.(claim.delivery)
-    // When the process stops, the stopping code sends the hint for a delivery due now.
+    // If this process is stopping and the delivery is due now, the code that stops the process sends the hint.
     if ('retryAt' in outcome && (!stopping.aborted || outcome.retryAt > dependencies.clock.now()))
       await hintSoon(dependencies, claim.delivery, outcome.retryAt)
     return outcome.more === true
@@ -202,7 +207,10 @@ async function deliverOnce(dependencies: DriverDependencies, seen: Delivery, sto
   }
 }
 
-/** Returns the delivery if it can be claimed now. If its run executes here, waits until it can be claimed. */
+/**
+ * Returns the delivery if it can be claimed now. For a delivery of a run that executes here, waits until the claim of another
+ * process ends.
+ */
 async function unclaimed(
   { outbox, clock }: DriverDependencies,
   key: DeliveryKey,
@@ -256,7 +264,7 @@ async function outcomeOf(dependencies: DriverDependencies, claim: Claim, channel
     return await deliver(dependencies, claim, channel)
   } catch (error) {
     if (error instanceof ClaimLost) throw error
-    // The process is stopping: another process continues at once.
+    // The process is stopping, so the delivery is due at once for another process.
     if (signal.aborted) return { retryAt: clock.now() }
     const failures = claim.delivery.failures + 1
     const { tenant, session, id, kind } = claim.delivery
@@ -293,6 +301,6 @@ async function settle(claim: Claim, end: End): Promise<void> {
   const { failures = 0, state } = end
   const kept = { hinted: null, failures, begun: null, ...definedFields({ state }) }
   if ('status' in end) await claim.change({ ...kept, owner: null, status: end.status, due: null })
-  // A claim that is not released expires at its time.
+  // If the claim is kept, it expires at the time of the retry.
   else await claim.change({ ...kept, ...(end.keepClaim === true ? {} : { owner: null }), due: end.retryAt })
 }

@@ -7,10 +7,10 @@ import type { Outbox } from '../ports/outbox.ts'
 import { repeatEvery, type Repetition } from '../ports/repeat-every.ts'
 import type { RunQueue } from '../ports/run-queue.ts'
 
-/** Due deliveries in one page, and pages of one sweep. */
+/** Number of due deliveries in one page, and of pages in one sweep. */
 const PAGE = 200
 const PAGES = 20
-/** Wait before a hinted delivery is visited again, behind those without a hint. */
+/** Time after which a sweep visits a hinted delivery again. Deliveries without a hint are visited before it. */
 const HINTED_MS = 10_000
 
 interface Dependencies {
@@ -18,14 +18,14 @@ interface Dependencies {
   readonly queue: Pick<RunQueue, 'send'>
   readonly clock: Clock
   readonly logger: Logger
-  /** Whether this process leaves a due delivery to others. Default: no. */
+  /** Whether this process leaves a due delivery to other processes. Default: no. */
   readonly isLeft?: (delivery: Delivery) => Promise<boolean>
 }
 
 /**
- * Sends hints for due deliveries: retries, and those that crashed processes and lost hints left. Each hinted delivery
- * is postponed behind the others. Ends at `deadline` (milliseconds since 1970); the next sweep finds the rest. Returns
- * how many of them had an earlier hint without effect.
+ * Sends hints for due deliveries: retries, and deliveries that were left by crashed processes or lost hints. Each hinted delivery
+ * is postponed behind the others. Ends at `deadline` (milliseconds since 1970); the next sweep finds the rest. Returns the number
+ * of deliveries that had been hinted before and are still due.
  */
 export async function hintDueDeliveries(ports: Dependencies, deadline = Infinity): Promise<number> {
   const dependencies = inTime(ports)
@@ -46,8 +46,8 @@ export async function hintDueDeliveries(ports: Dependencies, deadline = Infinity
 }
 
 /**
- * Marks the delivery before sending the hint: the process with the hint takes marked deliveries, even if they are no
- * longer due. Returns whether it was marked before.
+ * Marks the delivery, then sends the hint. The process that receives the hint takes marked deliveries, even if they are no longer
+ * due. Returns whether the delivery was already marked.
  */
 async function hint(
   { outbox, queue, clock, logger, isLeft }: Dependencies,

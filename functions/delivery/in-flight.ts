@@ -13,18 +13,21 @@ const MAX_HINTED_TO_RECEIVER = 50
 export interface InFlight {
   readonly key: DeliveryKey
   readonly done: Promise<void>
-  /** The receiver of a delivery that a hint started. A run's own delivery has none and counts for no limit. */
+  /**
+   * The receiver of a delivery that a hint started. Absent for the delivery of a run that this process executes; it counts for no
+   * limit.
+   */
   readonly to?: string
   repeats: boolean
 }
 
-/** Names the receiver that the delivery goes to, within its tenant. */
+/** Names the receiver of a delivery within its tenant. */
 export const receiverOf = (channels: ReadonlyMap<string, Channel>, { tenant, kind, target }: Delivery): string =>
   JSON.stringify([tenant, kind, channels.get(kind)?.destination?.(target) ?? target])
 
 /**
- * Whether the limits for hint-driven deliveries are reached. A run's own deliveries do not count: some follow their run
- * for hours.
+ * Whether the limits for deliveries started by hints are reached. Deliveries of runs that execute here do not count, because some
+ * follow their run for hours.
  */
 export function isFull(inFlight: ReadonlyMap<string, InFlight>, to?: string): boolean {
   const hinted = [...inFlight.values()].filter((one) => one.to !== undefined)

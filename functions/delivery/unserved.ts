@@ -3,11 +3,11 @@ import type { Clock } from '../ports/clock.ts'
 import type { Channel } from './channel.ts'
 import { giveUp, type GivingUp } from './give-up.ts'
 
-/** Time for which a due delivery stays due, so that a process with its settings can claim it. */
+/** Time for which a delivery stays due, so that a process with its settings can claim it. */
 const LEFT_TO_OTHERS_MS = 30_000
-/** Wait of a delivery that no process has claimed within that time. */
+/** Time by which a delivery is postponed if no process has claimed it before `LEFT_TO_OTHERS_MS` have passed. */
 const POSTPONED_MS = 600_000
-/** Times that a delivery is postponed before it fails: about a day. */
+/** Number of postponements after which a delivery fails. They take about a day. */
 const MAX_POSTPONEMENTS = 150
 
 interface Dependencies extends GivingUp {
@@ -30,8 +30,8 @@ export async function leaveToOthers({ outbox, clock }: Dependencies, seen: Deliv
 }
 
 /**
- * Whether this process leaves a due delivery to others, which get time to claim it. It is postponed after that. A process
- * that has no place for a delivery yet marks it repeatedly, and so it is due for a short time only.
+ * Whether this process leaves a due delivery to other processes. They have `LEFT_TO_OTHERS_MS` to claim it. After that time, this
+ * call postpones the delivery.
  */
 export async function isLeft(dependencies: Dependencies, seen: Delivery): Promise<boolean> {
   if (await isServed(dependencies, seen)) return false
@@ -42,9 +42,9 @@ export async function isLeft(dependencies: Dependencies, seen: Delivery): Promis
 }
 
 /**
- * Postpones a delivery without a channel or settings here, so that it does not hide others that are due. If no process
- * ever claims it, the delivery fails after a day. A delivery of an unknown kind never fails: a newer version may have
- * stored it.
+ * Postpones a delivery for which this process has no channel or no settings, so that it does not hide other due deliveries. If no
+ * process ever claims it, the delivery fails after about a day. A delivery of an unknown kind never fails, because a newer
+ * version may have stored it.
  */
 export async function postponeUnserved(dependencies: Dependencies, seen: Delivery): Promise<void> {
   const { outbox, channels, clock, logger } = dependencies
