@@ -15,12 +15,12 @@ export interface DocumentDependencies {
 }
 
 /**
- * Why a change is not indexed yet; undefined if it is done. `index`: the index failed. `unread`: the message could not
- * be read. `late`: time ran out.
+ * Why a change is not indexed yet; undefined if it is indexed. `index`: the index failed. `unread`: the message could not be
+ * read. `late`: the time ended first.
  */
 export type Failure = { readonly error: string; readonly cause: 'index' | 'unread' | 'late' } | undefined
 
-/** The properties of a session that exists, that is, of one that is not deleted. */
+/** The properties of a session that is not deleted. */
 export interface Live {
   readonly owner?: string
 }
@@ -62,7 +62,7 @@ async function* readPreview(message: ToolMessage): AsyncGenerator<string> {
   yield shownText(message)
 }
 
-/** Adds all documents. `unread`: why the message cannot be read to its end. */
+/** Adds all documents of a message. The result's `unread` is the error if the message cannot be read to its end. */
 async function addAll(
   { stored, session: { owner }, signal }: Adding,
   add: Add,

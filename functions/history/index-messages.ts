@@ -74,7 +74,7 @@ async function indexSome(
   return changes.map((change) => done.get(idOf(change)))
 }
 
-/** A message whose documents were written. They are removed again if its session was deleted meanwhile. */
+/** A message whose documents were written. They are removed again if its session was deleted during the write. */
 interface Added {
   readonly id: string
   readonly target: Target
@@ -118,7 +118,7 @@ const keyOf = (change: RowChange): SessionKey => rowOf(change).key
 const idOf = (change: RowChange): string => `${sessionOf(keyOf(change))} ${rowOf(change).messageId}`
 const sessionOf = ({ tenant, session }: SessionKey): string => `${tenant} ${session}`
 
-/** Returns the target of a change. A removal has the row's revision plus one. */
+/** Returns the target of a change. The revision of a removal is one more than the row's last revision. */
 function targetOf(change: RowChange): Target {
   const { key, messageId, revision } = rowOf(change)
   return { key, messageId, revision: revision + (isStored(change) ? 0 : 1) }

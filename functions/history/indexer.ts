@@ -6,11 +6,11 @@ import { indexMessages, type IndexDependencies } from './index-messages.ts'
 
 const RETRY = 'records are to be indexed again'
 const DEAD_LETTERED = 'a message is dead-lettered: `npm run redrive` indexes it'
-/** Age at which an unreadable record is dead-lettered, if other records of its batch can be indexed. */
+/** Age, in milliseconds, at which an unreadable record is dead-lettered if the other records of its batch can be indexed. */
 const RECORD_TIMEOUT_MS = 600_000
-/** Minimum time that this process retries such a record. After an outage, all records are old. */
+/** Minimum time for which this process retries an unreadable record. It is needed because all records are old after an outage. */
 const TRIED_MS = 60_000
-/** Maximum number of failing records whose first failure is remembered. */
+/** Maximum number of failing records for which the time of the first failure is kept. */
 const REMEMBERED = 1_000
 
 /** The result of a batch. The sender of the records resumes at the first failed record. */
@@ -26,7 +26,7 @@ interface Dependencies<StoreRecord> extends IndexDependencies {
 
 interface Taken {
   readonly sequence: string
-  /** Milliseconds since 1970. */
+  /** Time of the record, in milliseconds since 1970. */
   readonly at: number | undefined
   readonly change: RowChange
 }
@@ -88,7 +88,7 @@ async function deadLetter<StoreRecord>(
       if (failure === undefined || one === undefined) return failure
       const tried = now - (failing.get(one.sequence) ?? now)
       const old = now - (one.at ?? Infinity) > RECORD_TIMEOUT_MS && tried > TRIED_MS
-      // Only the first record had the whole time, so its timeout is permanent.
+      // Only the first record could use the whole time of the batch, so its timeout is permanent.
       const hopeless = failure.cause === 'late' ? place === 0 : failure.cause === 'unread' && old && othersAreDone
       if (!hopeless) return failure
       const { tenant, session, message_id: messageId } = idsOf(one.change)

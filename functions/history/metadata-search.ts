@@ -5,9 +5,9 @@ import type { HistoryIndex } from '../ports/history-index.ts'
 import type { SessionStore } from '../ports/session-store.ts'
 import { createSessionMatch } from '../search/session-match.ts'
 
-/** Maximum number of hits per page whose sessions' metadata are compared. */
+/** Maximum number of hits per page for which the metadata of their sessions are compared. */
 const MAX_COMPARED_HITS = 1_000
-/** Hits per request to the index while their sessions are compared. */
+/** Number of hits per request to the index if the metadata of their sessions must be compared. */
 const HITS_PAGE = 50
 
 interface Dependencies {
@@ -75,10 +75,11 @@ async function searchComparing(
     const missing = query.limit - found.length
     const asked = { ...query, ...definedFields({ after }) }
     let page = await index.search({ ...asked, limit: HITS_PAGE })
-    // A page of the index may be empty although more follow, so each counts as a full one.
+    // A page of the index may have few hits, or none, although more follow. So each page counts as a full one.
     compared += HITS_PAGE
     let fitting = await keepFitting(page.hits)
-    // The page has too many hits. Only the index can create the cursor of a shorter page, so the search is repeated.
+    // The index's page has more matching hits than this page needs. Only the index can create the cursor of a shorter page, so
+    // the search is repeated.
     while (fitting.length > missing) {
       const last = fitting[missing - 1]
       page = await index.search({ ...asked, limit: last === undefined ? 1 : page.hits.indexOf(last) + 1 })

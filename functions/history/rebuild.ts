@@ -17,8 +17,8 @@ const ATTEMPTS = 5
 const WAIT_MS = 2_000
 
 /**
- * Rebuilds the history index from the rows, then replaces the old index. The old index is searched and written
- * meanwhile. Returns how many messages were read. If the rebuild fails, the old index is unchanged.
+ * Rebuilds the history index from the rows, then replaces the old index. During the rebuild, the old index is still searched and
+ * written. Returns how many messages were read. If the rebuild fails, the old index is unchanged.
  */
 export async function rebuildIndex(dependencies: Dependencies): Promise<{ messages: number }> {
   const build = await dependencies.builder.begin()
@@ -30,7 +30,7 @@ export async function rebuildIndex(dependencies: Dependencies): Promise<{ messag
         throw error
       }),
     )
-    // Waits for all segments first. A write after `abandon` would create the new index again.
+    // Waits until every segment has ended, even if one has failed. A write after `abandon` would create the new index again.
     await Promise.allSettled(segments)
     const counts = await Promise.all(segments)
     await build.publish()

@@ -15,15 +15,16 @@ export interface Redriven {
   /** Messages that still cannot be indexed. They remain dead-lettered. */
   readonly failed: readonly { readonly messageId: string; readonly error: string }[]
   /**
-   * The error that ended the redrive early, such as an error of the index. The remaining batches stay dead-lettered.
+   * The error, such as an error of the index, that ended the redrive before all batches were processed. The remaining batches
+   * stay dead-lettered.
    */
   readonly stoppedBy?: Error
 }
 
 /**
- * Indexes dead-lettered messages again, from their current rows. The dead-lettered change is not used, because the
- * index may already have a newer one. A message that fails again remains dead-lettered. Never rejects: an error is
- * returned together with the results before it.
+ * Indexes dead-lettered messages again, from their current rows. The dead-lettered change is not used, because the index may
+ * already have a newer one. A message that fails again remains dead-lettered. Never rejects: an error is returned together with
+ * the results so far.
  */
 export async function redrive(dependencies: Dependencies, batches: FailedBatches): Promise<Redriven> {
   let done = 0

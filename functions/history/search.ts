@@ -25,20 +25,25 @@ interface Dependencies {
 
 /** Hits whose messages are read concurrently. A message may have megabytes. */
 const AT_ONCE = 4
-/** Messages of the first read on each side of a hit. One of them is nearly always its neighbour. */
+/** Number of messages in the first read on each side of a hit. One of them nearly always has text that can be shown. */
 const NEAR = 4
-/** Maximum characters that are read for a neighbour. Only 300 are shown, and a long message ends the read. */
+/** Maximum number of characters that are read for a neighbour. Only 300 are shown, so a long message ends the read. */
 const NEAR_CHARACTERS = 64 * 1024
-/** Size and number of further reads if the first messages were all empty. */
+/**
+ * Number of messages per further read, and maximum number of reads. Further reads are needed if the first messages were all
+ * empty.
+ */
 const FAR = 100
 const MAX_READS = 20
-/** Characters of an entry that are redacted before its first 300 are shown. No secret that begins there is longer. */
+/**
+ * Number of characters of an entry that are redacted before its first 300 are shown. A secret that begins within the first 300
+ * characters ends within this part.
+ */
 const REDACTED_PART = 10_000
 
 /**
- * Creates the search for users: it returns each hit with the entries before and after it. It reads the log around the
- * hit, never the whole log. Hits of deleted messages are omitted. The last step reads which of the hits' sessions still
- * exist, and their titles.
+ * Creates the search for users. It returns each hit with the entries before and after it. It reads only the log around the hit.
+ * Hits of deleted messages are omitted. Finally, it reads the titles of the hits' sessions, and omits hits of deleted sessions.
  */
 export function createHistorySearch({ index, reader, sessions }: Dependencies): HistorySearch {
   return {

@@ -4,13 +4,13 @@ import { hasSources, recordedNumbers } from '../log/sources.ts'
 import type { SourceNumbers } from '../log/sources.ts'
 import type { LogReader } from '../ports/log-reader.ts'
 
-/** Completions per read. Nearly always, the first one recorded the numbers. */
+/** Number of completions per read. The first one has nearly always recorded the numbers. */
 const FEW = 4
 const MAX_READS = 8
 
 /**
- * Finds the source numbers of these results. The next completion after a result records them. Without such a
- * completion, a result has no numbers.
+ * Finds the source numbers of these results. A later completion of a result's thread records them. Until then, the result has no
+ * numbers.
  */
 export async function findNumbers(
   reader: Pick<LogReader, 'messages'>,
@@ -25,8 +25,8 @@ export async function findNumbers(
 }
 
 /**
- * Reads the numbers that the next completions of the result's thread have recorded. It ends at the first completion
- * without an error.
+ * Reads the numbers of this result from the completions of its thread that follow it. Ends at the first completion without an
+ * error.
  */
 async function numbersAfter(
   reader: Pick<LogReader, 'messages'>,

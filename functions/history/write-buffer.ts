@@ -3,7 +3,7 @@ import type { HistoryChange, HistoryWriter } from '../ports/history-writer.ts'
 
 /** Characters of documents per write. With their tokens, they are about 1 MB. */
 const UNITS_AT_ONCE = 300_000
-/** Fixed cost of a document or a removal, added to the length of its texts. */
+/** Fixed cost of a document or a removal, in characters, added to the length of its texts. */
 const UNITS_OF_ONE = 200
 
 /** A message whose documents are written or removed. */
