@@ -22,14 +22,12 @@ import { isLeft, isServed, leaveToOthers, postponeUnserved } from './unserved.ts
 const TAKEN_MS = 1_000
 /** Maximum number of these polls. Together they take longer than the claim of a crashed process lasts. */
 const MAX_CLAIM_POLLS = 75
-/** Time after which a delivery is retried whose run has not started, or whose session is being deleted. */
+/** Retry interval while the run of a delivery has not started, or while its session is being deleted. */
 const QUEUED_MS = 90_000
 /** Backoff after an unknown failure of a channel: the first wait and the longest wait. The wait doubles after each failure. */
 const FIRST_RETRY_MS = 5_000
 const MAX_RETRY_MS = 600_000
-/**
- * Number of failures after which a delivery is abandoned. They take about a day, because a receiver may be down for some hours.
- */
+/** Number of failures, over about a day, before a delivery is abandoned. A receiver may be down for some hours. */
 const MAX_FAILURES = 150
 /** A delivery due within this time gets its own hint; a sweep finds later ones. */
 const SOON_MS = 60_000
@@ -59,10 +57,7 @@ export interface DeliveryDriver {
    * resolves.
    */
   serve(key: SessionKey): Promise<void>
-  /**
-   * Whether this process leaves a due delivery to other processes. If no process has claimed it for a while, the delivery is
-   * postponed.
-   */
+  /** Whether a due delivery is left to other processes. Postpones it if no process has claimed it for a while. */
   isLeft(delivery: Delivery): Promise<boolean>
   /** Resolves when no delivery is in flight. */
   idle(): Promise<void>
@@ -207,10 +202,7 @@ async function deliverOnce(dependencies: DriverDependencies, seen: Delivery, sto
   }
 }
 
-/**
- * Returns the delivery if it can be claimed now. For a delivery of a run that executes here, waits until the claim of another
- * process ends.
- */
+/** Returns the delivery if it can be claimed now. If its run executes here, waits until its claim by another process ends. */
 async function unclaimed(
   { outbox, clock }: DriverDependencies,
   key: DeliveryKey,
