@@ -4,15 +4,15 @@ import type { Delivery, DeliveryStatus, NewDelivery } from '../domain/delivery.t
 export interface ShownCallback {
   readonly name: string
   readonly attempts: readonly { readonly at: number; readonly status?: number; readonly error?: string }[]
-  /** When it is sent next; absent if it is finished, or if its run has not ended. */
+  /** When the callback is sent next. Absent if it is finished, or if its run has not ended. */
   readonly next?: number
 }
 
 /** Lists and retries callbacks for clients. */
 export interface Callbacks {
-  /** Whether the settings have a callback with this name. */
+  /** Whether the program's settings define a callback with this name. */
   has(name: string): boolean
-  /** The delivery that a run with this callback gets. */
+  /** Creates the delivery for a run that has this callback. */
   delivery(name: string): NewDelivery
   list(filter: {
     readonly tenant: string

@@ -5,7 +5,7 @@ import type { RemovedRow } from './message-rows.ts'
 export interface FailedChange {
   readonly key: SessionKey
   readonly messageId: string
-  /** The row in its last state, if the change was its removal. */
+  /** The last state of the row, if the change removed it. */
   readonly removed?: RemovedRow
 }
 
@@ -16,5 +16,5 @@ export interface FailedBatch {
   forget(): Promise<void>
 }
 
-/** All dead-lettered batches, each once. A batch that is added meanwhile may be missing. */
+/** All dead-lettered batches, each once. A batch that is added during the iteration may be missing. */
 export type FailedBatches = AsyncIterable<FailedBatch>

@@ -7,8 +7,8 @@ import type { HistoryPage, HistoryQuery, HistoryScope } from '../domain/history.
 export interface HistoryIndex {
   search(query: HistoryQuery): Promise<HistoryPage>
   /**
-   * Finds the session of a message, if the scope may see it; otherwise undefined. If the index is known to be behind
-   * the log, a missing message rejects with `search_unavailable`, because it may exist.
+   * Finds the session of a message. Undefined if the message does not exist, or if the scope excludes its session. If the index
+   * is known to be behind the log, rejects with `search_unavailable` for a message that it lacks, because the log may have it.
    */
   locate(scope: HistoryScope, messageId: string): Promise<string | undefined>
 }

@@ -6,11 +6,11 @@ export interface HistoryChange {
   readonly key: SessionKey
   readonly messageId: string
   /**
-   * The row's own count of changes. The highest revision wins, even if changes arrive late, repeatedly or out of order.
+   * Number of changes of the message's row. The highest revision wins, even if changes arrive late, repeatedly or out of order.
    */
   readonly revision: number
   readonly documents: readonly HistoryDocument[]
-  /** Parts to remove as of this revision. They may be missing already. */
+  /** Parts to remove, because the message no longer has them at this revision. The index may lack them already. */
   readonly removed: readonly string[]
 }
 
@@ -22,9 +22,8 @@ export type WriteOutcome =
 /** Keeps a history index in step with the log. */
 export interface HistoryWriter {
   /**
-   * Writes the changes. Returns for each change, in order, whether it is stored. A change that can never be stored
-   * counts as done after it was sent to the dead-letter sink. Rejects with `search_unavailable` if the index to write
-   * to is unknown.
+   * Writes the changes. Returns for each change, in order, whether it is stored. A change that can never be stored is sent to the
+   * dead-letter sink, and then counts as done. Rejects with `search_unavailable` if it is unknown which index must be written.
    */
   write(changes: readonly HistoryChange[]): Promise<readonly WriteOutcome[]>
 }
@@ -32,7 +31,7 @@ export interface HistoryWriter {
 /** A document or message that can never be indexed in its present form. */
 export interface DeadLetter extends SessionKey {
   readonly messageId: string
-  /** The rejected document; absent if the whole message was rejected. */
+  /** The rejected part; absent if the whole message was rejected. */
   readonly part?: string
   readonly error: string
 }

@@ -1,4 +1,4 @@
-/** The response of a server that an image is read from. */
+/** The response of a server to a request for an image. */
 export interface OpenImage {
   /** Size that the server declares, in bytes; undefined if it declares none. */
   readonly bytes: number | undefined
@@ -11,14 +11,17 @@ export interface OpenImage {
 /** Reads images from the addresses that inputs name. */
 export interface ImageSource {
   /**
-   * Sends the request for an image. The image must be complete within the source's time limit, which starts now. Rejects
-   * with `ImageUnavailable` if the address is refused or its server does not respond with an image's status. Rejects
-   * with the signal's reason after an abort.
+   * Sends the request for an image. The source's time limit starts now; the image must be complete before it ends. Rejects with
+   * `ImageUnavailable` if the address is refused, or if the status of the response shows that it has no image. Rejects with the
+   * signal's reason after an abort.
    */
   open(url: string, signal: AbortSignal): Promise<OpenImage>
 }
 
-/** The image cannot be fetched. The message continues a sentence that names the image, and quotes no server. */
+/**
+ * The image cannot be fetched. The message is the end of a sentence that begins with the image's name. It contains no text of the
+ * server.
+ */
 export class ImageUnavailable extends Error {
   override readonly name = 'ImageUnavailable'
 }

@@ -19,8 +19,8 @@ export interface KeyStore {
   /** Lists keys with their last use, including revoked and expired ones. */
   list(tenant?: string): Promise<readonly ApiKey[]>
   /**
-   * Changes caps of a key in one write; concurrent changes of different caps do not overwrite each other. Returns the
-   * changed key; undefined if no key has this id, or it is revoked.
+   * Changes caps of a key in one write. Concurrent changes of different caps do not overwrite each other. Returns the changed
+   * key. Undefined if the key is unknown or revoked.
    */
   cap(id: string, change: CapChange): Promise<ApiKey | undefined>
   /** Stores that the key was used at `now`, in milliseconds since 1970. Ignored if a later use is stored. */
@@ -30,13 +30,13 @@ export interface KeyStore {
   /** Whether any key, even a revoked one, was ever created. From then on, requests need a key. */
   any(): Promise<boolean>
   /**
-   * Counts a request of a key at `now` (milliseconds since 1970), over all processes. Returns 0 if it is within the
-   * rate. Otherwise counts nothing and returns the milliseconds to wait.
+   * Counts a request of a key at `now` (milliseconds since 1970), over all processes. Returns 0 if the request is within the
+   * rate. Otherwise counts nothing, and returns the milliseconds until the request may be sent again.
    */
   take(id: string, rate: RequestRate, now: number): Promise<number>
   /**
-   * Takes a slot of a key at `now`, over all processes. If the request already has a slot, only moves its expiry.
-   * Returns false if no slot is free.
+   * Takes a slot of a key at `now`; slots are shared by all processes. If the request already has a slot, only changes the time
+   * at which the slot expires. Returns false if no slot is free.
    */
   enter(id: string, place: RequestSlot, now: number): Promise<boolean>
   /** Releases the slot of a request, if it has one. */

@@ -15,22 +15,22 @@ export interface MessageQuery {
   readonly roles?: readonly Message['role'][]
   readonly run?: string
   readonly agent?: string
-  /** Only messages of members that work for delegate calls with this id. */
+  /** Only messages of members whose delegate call has this id. */
   readonly parentToolCallId?: string
 }
 
 /**
- * Reads a session's log with strong consistency: it sees all acknowledged writes. A failed read rejects; it never
- * returns an empty list instead. A page is full unless the log or `mostCharacters` ends it; `more` says whether another
- * page follows.
+ * Reads a session's log with strong consistency: reads see all acknowledged writes. A failed read rejects; it never returns an
+ * empty list instead. A page has `limit` entries unless it ends earlier, at the end of the log or at `mostCharacters`. `more`:
+ * whether another page follows.
  */
 export interface LogReader {
   messages(key: SessionKey, query: MessageQuery): Promise<{ messages: readonly Message[]; more: boolean }>
-  /** The decisions of policies for the session's requests; empty if there are none, and for unknown sessions. */
+  /** The decisions of policies for the session's requests. Empty if there are none, or if the session is unknown. */
   context(key: SessionKey): Promise<SessionContext>
   /**
-   * Source numbers recorded by completions, in ascending or descending order; only numbers beyond `after`. Returns the
-   * numbers of at most `limit` results; `more` says whether others follow.
+   * Lists source numbers that completions have recorded, in ascending or descending order. Only numbers greater than `after` are
+   * listed, for at most `limit` results. `more`: whether others follow.
    */
   sources(
     key: SessionKey,
@@ -39,8 +39,8 @@ export interface LogReader {
   message(key: SessionKey, id: string): Promise<Message | undefined>
   run(key: SessionKey, id: string): Promise<Run | undefined>
   /**
-   * Lists runs, newest first; only ids less than `before`. `mostCharacters` limits the characters of their inputs, as
-   * in `MessageQuery`.
+   * Lists runs with ids less than `before`, newest first. `mostCharacters` limits the characters of their inputs, as in
+   * `MessageQuery`.
    */
   runs(
     key: SessionKey,

@@ -1,9 +1,8 @@
 import type { Json } from '../domain/json.ts'
 
 /**
- * Writes structured log lines for operators. Callers pass no contents of messages, no keys and no secrets. Because a
- * provider's error may quote some, adapters remove everything that looks like a key, and the bytes of files, from each
- * text.
+ * Writes structured log lines for operators. Callers pass no contents of messages, no keys and no secrets. An error of a provider
+ * may quote them. So adapters remove from each text the bytes of files, and everything that looks like a key.
  */
 export interface Logger {
   info(message: string, fields?: { readonly [name: string]: Json | undefined }): void

@@ -5,10 +5,10 @@ import type { SessionKey } from '../domain/session.ts'
 export interface MessageRow {
   readonly key: SessionKey
   readonly messageId: string
-  /** The row's own count of changes. */
+  /** Number of changes of the row. */
   readonly revision: number
   readonly role: Message['role']
-  /** An upper bound of the number of documents that it has in an index. */
+  /** Maximum number of documents that an index has for the message. */
   readonly documents: number
   /**
    * Reads the message, including content stored outside of the row. Rejects with `SyntaxError` if the row is not a
@@ -24,26 +24,26 @@ export interface RemovedRow {
   /** Revision of the row's last version. */
   readonly revision: number
   readonly role: Message['role']
-  /** An upper bound of the number of documents that it had. */
+  /** Maximum number of documents that an index had for the message. */
   readonly documents: number
 }
 
 export type RowChange = { readonly stored: MessageRow } | { readonly removed: RemovedRow }
 
-/** Reads the records of a store's change stream. The records of one row come in the order of its changes. */
+/** Interprets the records of a store's change stream. The stream has the records of one row in the order of its changes. */
 export interface RowRecords<StoreRecord> {
   /** The record's position, from which the store can resume. */
   sequence(record: StoreRecord): string
-  /** Approximate time of the record, in milliseconds since 1970; undefined if the record has none. */
+  /** Approximate time of the change, in milliseconds since 1970; undefined if the record has no time. */
   at(record: StoreRecord): number | undefined
   /** The change in this record; undefined for rows that are not messages. */
   change(record: StoreRecord): RowChange | undefined
 }
 
-/** Reads all message rows, for rebuilding an index. */
+/** Reads the message rows of a store, to rebuild an index. */
 export interface MessageRows {
   /** Reads a row with strong consistency; undefined if it does not exist. */
   row(key: SessionKey, messageId: string): Promise<MessageRow | undefined>
-  /** Reads one of `segments` parts of the store, in pages. Rows written meanwhile may be missing. */
+  /** Reads one part of the store, in pages. `segments`: number of parts. Rows written during the scan may be missing. */
   scan(segment: number, segments: number): AsyncIterable<readonly MessageRow[]>
 }

@@ -9,7 +9,7 @@ export interface Completion {
    */
   readonly parts: readonly AssistantPart[]
   readonly toolCalls: readonly ToolCall[]
-  /** `provider/model`, with the provider's own name for the model. */
+  /** The full name `provider/model`, in which the provider's own name of the model is used. */
   readonly model: string
   readonly finishReason: string
   readonly usage: Usage
@@ -46,19 +46,19 @@ export interface ModelUse {
 }
 
 /**
- * Opens models by `provider/model`. Rejects with a `ModelError` (`invalid_request`, `authentication`) that says what to
- * set.
+ * Opens models by `provider/model`. Rejects with a `ModelError` (`invalid_request`, `authentication`) that names the setting to
+ * correct.
  */
 export interface Models {
-  /** Opens a model. `use` is logged with errors, for operators. */
+  /** Opens a model. `use` is logged with the model's errors, for operators. */
   open(name: string, use?: ModelUse): Promise<Model>
 }
 
 /** The sizes in a provider's refusal of a request that is too long. */
 export interface RefusedSize {
-  /** Maximum tokens of a request, so that the requested output also fits into the model's context. */
+  /** Maximum number of tokens in a request, so that the requested output also fits into the model's context. */
   readonly maxTokens?: number
-  /** Tokens of the request without its output, counted by the provider. More than `maxTokens`. */
+  /** Number of tokens in the refused request without its output, as the provider counted them. It exceeds `maxTokens`. */
   readonly tokens?: number
   /** Set if the refusal has an error code for requests that are too long. */
   readonly isCoded?: true
@@ -67,7 +67,7 @@ export interface RefusedSize {
 export class ModelError extends Error {
   readonly code: Exclude<RunErrorCode, 'crashed_repeatedly' | 'storage'>
   readonly retryable: boolean
-  /** The wait from `Retry-After`. */
+  /** The wait that the response demands in `Retry-After`. */
   readonly retryAfterMs?: number
   /** The usage that the provider reports for the failed request. */
   readonly usage?: Usage

@@ -5,7 +5,7 @@ import type { SessionKey } from '../domain/session.ts'
 /** Changes of a delivery. An absent field stays unchanged; null removes it. */
 export interface DeliveryChange {
   readonly status?: DeliveryStatus
-  /** At most 64 KB as JSON; larger data belongs in the output store. */
+  /** The state has at most 64 KB as JSON. Larger data belong in the output store. */
   readonly state?: JsonObject
   readonly owner?: string | null
   readonly due?: number | null
@@ -32,8 +32,8 @@ export interface DeliveryFilter {
  */
 export interface Outbox {
   /**
-   * Adds a delivery for a later event of a run, due at once. Its target has at most 370 KB as JSON. Returns false, and
-   * changes nothing, if the id exists already or the session is not live.
+   * Adds a delivery for a later event of a run. It is due at once. Its target has at most 370 KB as JSON. If the id exists, or if
+   * the session does not exist or is deleted, returns false and changes nothing.
    */
   add(key: DeliveryKey, delivery: NewDelivery, state: JsonObject): Promise<boolean>
   /** Reads a delivery with strong consistency. */
@@ -46,8 +46,8 @@ export interface Outbox {
    */
   change(seen: Delivery, change: DeliveryChange): Promise<Delivery | undefined>
   /**
-   * At most `limit` deliveries that are due, oldest first. If there are more, each tenant gets a share. The result may
-   * be slightly out of date.
+   * Lists at most `limit` due deliveries, oldest first. If there are more, each tenant gets a share of the list. The list may be
+   * slightly out of date.
    */
   due(now: number, limit: number): Promise<readonly { readonly key: DeliveryKey; readonly due: number }[]>
   /**

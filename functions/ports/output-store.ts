@@ -15,8 +15,8 @@ export const LINK_SECONDS = 300
  */
 export interface OutputStore {
   /**
-   * Stores an object, durably when this resolves. Never overwrites: rejects with a permanent `storage_failed` if the
-   * name holds other bytes. Storing the same bytes again succeeds. `mediaType` must satisfy `isMediaType`
+   * Stores an object. It is durable when this resolves. Objects are never overwritten: if the name holds other bytes, rejects
+   * with a permanent `storage_failed`. Storing equal bytes again succeeds. `mediaType` must satisfy `isMediaType`
    * (`functions/domain/messages/media-type.ts`).
    */
   put(key: SessionKey, name: string, bytes: Uint8Array, mediaType: string): Promise<void>
@@ -30,7 +30,7 @@ export interface OutputStore {
    * never store it, log it or send it to a model.
    */
   link(key: SessionKey, name: string, disposition: string): Promise<string | undefined>
-  /** Removes this object if it exists. Used for objects whose input was rejected afterwards. */
+  /** Removes an object if it exists. Used if an input is rejected after its objects were stored. */
   remove(key: SessionKey, name: string): Promise<void>
   /** Removes all objects of the session; returns their number. */
   removeAll(key: SessionKey): Promise<number>

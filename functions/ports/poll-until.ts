@@ -1,8 +1,6 @@
 import type { Clock } from './clock.ts'
 
-/**
- * Repeats a read until it returns a value, and sleeps between reads. Rejects when the signal aborts or a read fails.
- */
+/** Repeats a read until it returns a value. Sleeps between reads. Rejects when the signal aborts or a read fails. */
 export async function pollUntil<Value>(
   clock: Pick<Clock, 'sleep'>,
   { everyMs, signal }: { readonly everyMs: number; readonly signal: AbortSignal },

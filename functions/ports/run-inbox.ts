@@ -10,22 +10,22 @@ export interface NewRun {
   readonly agent: string
   readonly trigger: 'input' | 'continue'
   readonly onBusy: OnBusy
-  /** Absent for `continue`. */
+  /** The input of the run. Absent if the run continues without one (`continue`). */
   readonly input?: RunInput
   readonly clientTools: readonly ClientTool[]
   /** Replaces the session's instructions during this run. Dropped if the run is merged into another one. */
   readonly instructions?: string
-  /** The API key that starts the run, and the limit of its runs that are queued, running or paused. */
+  /** `keyId`: the API key that starts the run. `mostActive`: maximum number of its runs that are queued, running or paused. */
   readonly keyId?: string
   readonly mostActive?: number
-  /** The limits of today's usage; the run is rejected if they are exceeded. */
+  /** The budget of today's usage. The run is rejected if today's usage exceeds it. */
   readonly budget?: Budget
   /** A delivery to a channel. It is stored in the same write, in the outbox under the run's id. */
   readonly delivery?: NewDelivery
   readonly idempotency?: { readonly keyHash: string; readonly bodyHash: string }
   /**
-   * Set if the caller can execute the run itself. On an idle session, the run is then started in the same write, with a
-   * lease for this owner. Otherwise, or on a busy session, the run is queued.
+   * Set if the caller can execute the run itself. If the session is idle, the same write then starts the run, with a lease for
+   * this owner. In all other cases, the run is queued.
    */
   readonly startAs?: string
 }
@@ -35,7 +35,10 @@ export type RunLimits = Pick<NewRun, 'keyId' | 'mostActive' | 'budget'>
 
 export interface Enqueued {
   readonly runId: string
-  /** Whether the run was accepted before, with the same idempotency key and body. Then nothing was written now. */
+  /**
+   * Whether the run was accepted before, under the same idempotency key and with the same body. If so, this call has written
+   * nothing.
+   */
   readonly repeated: boolean
   /** Set if the run was started in the same write: the caller holds the lease and must execute the run. */
   readonly started?: Started
@@ -57,8 +60,8 @@ export type Cancelled =
   | { readonly state: 'ended' }
 
 /**
- * Accepts what clients send. Each call is one atomic write. A write that makes work available also sets `due`
- * (session-protocol, Enqueue). Rejects with `session_not_found` for unknown and deleted sessions.
+ * Accepts runs, resolutions and cancels from clients. Each call is one atomic write. A write that makes work available also sets
+ * `due` (session-protocol, Enqueue). Rejects with `session_not_found` for unknown and deleted sessions.
  */
 export interface RunInbox {
   /**
@@ -71,23 +74,23 @@ export interface RunInbox {
    *
    * - `session_busy`: with `onBusy: reject`, if a run is active or queued. A paused session with an empty queue is
    *   superseded instead.
-   * - `too_many_active_runs`: more than `mostActive`. The count is part of the write, so concurrent requests cannot
-   *   exceed it.
-   * - `idempotency_conflict`: the same key with another body.
-   * - `nothing_to_continue`: for `continue`, if the latest accepted run is not `failed`, or not the last of the log, or
-   *   the session is not idle.
+   * - `too_many_active_runs`: the API key would have more than `mostActive` active runs. The count is part of the write, so
+   * concurrent requests cannot exceed the limit.
+   * - `idempotency_conflict`: the idempotency key was used with another body.
+   * - `nothing_to_continue`: for `continue`, if the session is not idle, or if the latest accepted run is not `failed` or not the
+   * last run of the log.
    *
-   * A run accepted before under its idempotency key is not new: only the conflict can reject it.
+   * A run that was accepted before under its idempotency key can only be rejected with `idempotency_conflict`.
    */
   enqueue(key: SessionKey, run: NewRun): Promise<Enqueued>
   /**
-   * Rejects like `enqueue` for a run with these limits, before a session is created for it. Other runs may be accepted
-   * after this check.
+   * Called before a session is created for a run. Rejects like `enqueue` if the limits do not allow the run. Other runs may be
+   * accepted between this check and the run.
    */
   assertCapacity(tenant: string, limits: RunLimits): Promise<void>
   /**
-   * Records that the existing run `runId` belongs to this idempotency key. If the key was used before, returns that
-   * run. Rejects with `idempotency_conflict` (same key, other body).
+   * Records that the existing run `runId` belongs to this idempotency key. If the key already has a run, returns that run.
+   * Rejects with `idempotency_conflict` if the key was used with another body.
    */
   join(
     key: SessionKey,
@@ -95,14 +98,11 @@ export interface RunInbox {
     idempotency: NonNullable<NewRun['idempotency']>,
   ): Promise<Pick<Enqueued, 'runId' | 'repeated'>>
   /**
-   * Closes waiting calls of the active run, all or nothing. A store may split the write if there are more calls than a
-   * round can have; all of them are checked first. If the caller crashes between two parts, it must repeat the request.
+   * Closes waiting calls of the active run, all or nothing. If there are more calls than a round can have, a store may split the
+   * write. It checks all calls first. If the caller crashes between two parts of the write, the request must be repeated.
    *
-   * Rejects with `run_not_found`, `call_not_found`, or `resolution_conflict` for a call that is closed or was resolved
-   * differently, and for a resolution of the wrong kind.
-   *
-   * The write that closes the last of these calls also replaces the tools and instructions of the run by those of
-   * `request`. If all resolutions are already stored, nothing is replaced: a retry must not undo a newer request.
+   * Rejects with `run_not_found`, `call_not_found`, or `resolution_conflict`. A conflict is a call that is closed or was resolved
+   * differently, or a resolution of the wrong kind.
    */
   resolve(
     key: SessionKey,

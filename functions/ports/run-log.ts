@@ -8,12 +8,12 @@ import type { StoredSource } from '../domain/messages/message.ts'
 import type { UsageAccount } from '../domain/usage/usage-count.ts'
 
 /**
- * A completion with calls: the assistant message and one open tool message per call, ids ascending. Only the last
- * completion of a team member may have no calls.
+ * A completion with calls: the assistant message, and one open tool message per call. Their ids ascend. Only the last completion
+ * of a team member may have no calls.
  */
 export interface Round {
   readonly assistant: AssistantMessage
-  /** At most 64, with status `running` or `waiting` and the generation of the lease. */
+  /** At most 64 calls, with status `running` or `waiting` and the generation of the lease. */
   readonly tools: readonly ToolMessage[]
 }
 
@@ -32,26 +32,26 @@ export interface CallResult {
 
 /** The decision of a policy during a run. */
 export interface Decision {
-  /** Number of this run's decisions recorded before, which identifies a repeated write. */
+  /** Number of decisions that this run has recorded before. It identifies a repeated write. */
   readonly number: number
-  /** The context for the session's requests from now on. Undefined: it stays unchanged. */
+  /** The new context for the session's requests. If undefined, the context stays unchanged. */
   readonly context?: SessionContext
   readonly notices: readonly RunNotice[]
-  /** The usage of a model that made a summary. It counts for `account`, under the agent name `summary`. */
+  /** The usage of a model for a summary. It is counted for `account`, under the agent name `summary`. */
   readonly work?: SummaryWork
   readonly account?: UsageAccount
 }
 
 /**
- * Extends one session's log. All data is durable when the promise resolves, and nothing is stored when it rejects. If a
- * response of the store is lost, the adapter reads whether the write landed; it never guesses. Rejects with `LeaseLost`
- * if `lease` is no longer the session's, whatever the reason. Safe to repeat with the same ids: the second call changes
- * nothing. Writes that append messages count each of them once in the session (`withMessages`).
+ * Extends one session's log. All data are durable when the promise resolves, and nothing is stored when it rejects. If a response
+ * of the store is lost, the adapter reads whether the write succeeded. Rejects with `LeaseLost` if the session no longer has the
+ * lease `lease`, for any reason. A call is safe to repeat with equal ids: the second call changes nothing. Writes that append
+ * messages count each message once in the session (`withMessages`).
  */
 export interface RunLog {
   /**
-   * Stores the completion and its open calls, all or nothing, before any of them executes. Adds its usage to the run,
-   * the session and the ledger (for `account`), and its source numbers to the session's.
+   * Stores the completion and its open calls, all or nothing, before any of the calls executes. Adds the completion's usage to
+   * the run, the session and the ledger (for `account`). Adds its source numbers to those of the session.
    */
   appendRound(lease: Lease, round: Round, account?: UsageAccount): Promise<void>
   /**
@@ -67,13 +67,13 @@ export interface RunLog {
   /** Changes a call from `approved` to `running`, before the tool executes. */
   beginApproved(lease: Lease, messageId: string): Promise<ToolMessage>
   /**
-   * Closes calls of a former holder as `interrupted`, all at one position; they must be claimed first. Returns the
+   * Closes calls of a former holder as `interrupted`. The calls must be claimed first. Their ends share one position. Returns the
    * changed rows.
    */
   repair(lease: Lease, messageIds: readonly string[], position?: EventPosition): Promise<readonly ToolMessage[]>
   /**
-   * Makes a queued steering input a user message (id `messageId`) of the current run. Returns undefined if it is no
-   * longer queued.
+   * Makes a queued steering input a user message of the current run, with the id `messageId`. Returns undefined if the input is
+   * no longer queued.
    */
   steer(
     lease: Lease,
@@ -84,15 +84,14 @@ export interface RunLog {
   /** Records the decision of a policy, all or nothing: context, notices and usage. */
   recordDecision(lease: Lease, decision: Decision): Promise<void>
   /**
-   * Releases the lease with the run `paused`. Writes nothing and returns undefined if no call waits any longer or the
-   * run was cancelled: poll and continue.
+   * Releases the lease, and marks the run as `paused`. Writes nothing and returns undefined if no call waits any longer, or if
+   * the run was cancelled. The caller must then read the header and continue.
    */
   pause(lease: Lease): Promise<Run | undefined>
   /**
-   * Ends the run, closes its open calls and releases the lease. `running` calls become `interrupted`, because they may
-   * have run; the others become `cancelled`. The session stays due only if inputs are queued. Writes nothing and
-   * returns undefined if the run was cancelled and the outcome is not `cancelled`. The final completion's usage counts
-   * like a round's.
+   * Ends the run, closes its open calls and releases the lease. `running` calls become `interrupted`, because they may have run;
+   * the others become `cancelled`. The session stays due only if inputs are queued. Writes nothing and returns undefined if the
+   * run was cancelled and the outcome is not `cancelled`. The usage of the final completion is counted like that of a round.
    */
   endRun(
     lease: Lease,

@@ -6,27 +6,25 @@ export interface DeletionState {
   readonly runs: number
   readonly documents: number
   readonly outputs: number
-  /** Whether rows, objects and documents are gone, so that only the tombstone is left. */
+  /** Whether rows, objects and documents are removed, so that only the tombstone remains. */
   readonly removed: boolean
 }
 
 /**
- * Deletes a session in steps that any process can repeat or resume from the tombstone. The steps are: the tombstone;
- * rows (with their history documents) and objects, until `removed`; the objects again after the length of a lease;
- * finish.
+ * Deletes a session in steps. Any process can repeat a step, or resume the deletion from the tombstone. First, the tombstone is
+ * written. Then rows, with their history documents, and objects are removed (`markRemoved`). After the duration of a lease, the
+ * objects are removed again (`finish`).
  */
 export interface SessionDeletion {
   /**
-   * Turns the header into a tombstone, due at once. It fences all later writes and reserves the id for 30 days.
-   * `ifExpired`: only if the session is still expired and not due. Returns false if there is no live session.
+   * Turns the header into a tombstone, which is due at once. The tombstone fences all later writes and reserves the id for 30
+   * days. `ifExpired`: does this only if the session is still expired and not due. Returns false if there is no session to
+   * delete.
    */
   tombstone(key: SessionKey, options?: { readonly ifExpired: boolean }): Promise<boolean>
   /** Removes up to `limit` rows of a tombstoned session with their history documents. Returns whether rows are left. */
   removeRows(key: SessionKey, limit: number): Promise<{ more: boolean }>
-  /**
-   * Records that all rows are gone and `outputs` objects were removed. The tombstone becomes due again after the length
-   * of a lease.
-   */
+  /** Records that all rows and `outputs` objects were removed. The tombstone becomes due again after the duration of a lease. */
   markRemoved(key: SessionKey, outputs: number): Promise<void>
   /** Records that the objects were removed again; the tombstone is no longer due. */
   finish(key: SessionKey): Promise<void>

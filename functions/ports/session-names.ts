@@ -1,7 +1,7 @@
 import type { JsonObject } from '../domain/json.ts'
 import type { SessionKey } from '../domain/session.ts'
 
-/** The session of a name, and the data that was stored with the name. */
+/** The session that has a name, and the data that were stored with the name. */
 export interface Named {
   readonly session: string
   readonly about: JsonObject
@@ -13,13 +13,14 @@ export interface Named {
  */
 export interface SessionNames {
   /**
-   * Gives a name to the session, and takes it from any other session; durable when it resolves, and safe to repeat.
-   * `until` is in milliseconds since 1970; by default, the name lives as long as the session. `about` has at most a few
-   * KB. Rejects with `session_not_found`.
+   * Gives a name to the session. If another session has the name, that session loses it. The name is durable when this resolves,
+   * and the call is safe to repeat. `until` is in milliseconds since 1970; by default, the name exists as long as the session.
+   * `about` has at most a few KB. Rejects with `session_not_found`.
    */
   give(key: SessionKey, name: string, about: JsonObject, until?: number): Promise<void>
   /**
-   * Finds a name. Undefined if it is unknown or expired, or if its session was deleted. Sees every name given before.
+   * Finds a name. Undefined if it is unknown or expired, or if its session was deleted. Names that were given before the call are
+   * always found.
    */
   find(tenant: string, name: string): Promise<Named | undefined>
 }

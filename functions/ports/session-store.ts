@@ -39,29 +39,29 @@ export interface SessionChange {
 type Idempotency = NonNullable<NewRun['idempotency']>
 
 export interface SummaryByHand {
-  /** The usage, which counts for the session's owner and this key, under the agent name `summary`. */
+  /** The usage of the model. It is counted for the session's owner and this key, under the agent name `summary`. */
   readonly work: SummaryWork
   readonly account: UsageAccount
   /** Undefined if the summary failed; then only its usage is counted. */
   readonly context?: SessionContext & { readonly summary: Summary }
-  /** The last message of the previous summary, which this one replaces. */
+  /** The last message that the previous summary covers. The new summary replaces it. */
   readonly from?: string
   readonly idempotency?: Idempotency
 }
 
-/** The description of a session by an importing program, or in another store's log. */
+/** A description of a session. It is written by a program that imports the session, or is taken from the log of another store. */
 export interface SessionAbout {
-  /** Stored if it may replace the present title (`replacesTitle`). */
+  /** Stored if it may replace the existing title (`replacesTitle`). */
   readonly title?: SessionTitle
   /** Replaces these fields and keeps the others. */
   readonly metadata?: JsonObject
 }
 
-/** The result of a model that was asked for a title. */
+/** The result of a request to a model for a title. */
 export interface TitleByModel {
-  /** Undefined if that failed; then only the usage is counted. */
+  /** Undefined if the request failed; then only the usage is counted. */
   readonly title?: string
-  /** The usage, which counts for the session's owner and the run's key, under the agent name `title`. */
+  /** The usage of the model. It is counted for the session's owner and the run's key, under the agent name `title`. */
   readonly work: SummaryWork
   readonly account: UsageAccount
 }
@@ -70,8 +70,8 @@ export interface TitleByModel {
  * Sessions as users see them. Reads see every acknowledged write.
  *
  * Writes of other ports also update the title, the counts of messages and the entries in lists, in the same write.
- * `RunInbox.enqueue` and `LogImport.append` store the opening of the first input that has one (`log/title.ts`), and the
- * session's title if it has none. Each write that appends messages counts them (`withMessages`).
+ * `RunInbox.enqueue` and `LogImport.append` store the opening of the first input that has one (`log/title.ts`). If the session
+ * has no title, they also store one. Each write that appends messages counts them (`withMessages`).
  *
  * A session stored by an earlier version lacks these fields. Reads and lists derive them from the data that exists, and
  * the next write that counts or titles stores them.
@@ -81,22 +81,21 @@ export interface SessionStore {
   create(session: NewSession): Promise<Session>
   /** Reads a session; undefined for unknown and deleted ones. */
   read(key: SessionKey): Promise<Session | undefined>
-  /** The ids of those of these sessions that exist and are not deleted, in one read for any number. */
+  /** Returns those of the ids whose sessions exist and are not deleted. Uses one read for any number of ids. */
   living(tenant: string, sessions: readonly string[]): Promise<ReadonlySet<string>>
-  /** The labels of those of these sessions that exist and are not deleted, in one read for any number. */
+  /** Returns the labels of those of the sessions that exist and are not deleted. Uses one read for any number of sessions. */
   readLabels(tenant: string, sessions: readonly string[]): Promise<ReadonlyMap<string, SessionLabel>>
   /**
-   * The ids of all sessions that fit these conditions, in any order. Undefined if they may be more than
-   * `MAX_COMPARED_SESSIONS`, or if finding them would compare more than that many. The result may contain sessions that
-   * no longer fit or were deleted.
+   * The ids of all sessions that match these conditions, in any order. Undefined if more than `MAX_COMPARED_SESSIONS` may match,
+   * or if more than that number would have to be compared. The result may contain sessions that no longer match or were deleted.
    */
   findIds(conditions: SessionConditions): Promise<readonly string[] | undefined>
   /**
    * Lists sessions, sorted by the time that `sort` names. Sessions with equal times have a fixed order. Sorted by
    * `last_message_at`, sessions without messages always come last, and `since` and `until` exclude them.
    *
-   * The cost of a page does not grow with the number of sessions. One of the conditions `owner`, `agent`, `runStatus`,
-   * `folder` and `source` (the last two exact) adds no cost: its page is full. For all other conditions, a store
+   * The cost of a page does not grow with the number of sessions. If the filter is one of the conditions `owner`, `agent`,
+   * `runStatus`, `folder` and `source` (the last two exact), a page is full and costs no more. For all other conditions, a store
    * compares at most `MAX_COMPARED_SESSIONS` sessions per page. The page may then be short or empty although more
    * sessions follow; then `next` is set.
    *
@@ -115,19 +114,19 @@ export interface SessionStore {
    */
   describe(key: SessionKey, about: SessionAbout): Promise<void>
   /**
-   * Counts the usage, and stores the title if it may replace the present one. Does not count as activity. For a deleted
-   * session, only counts the usage.
+   * Counts the usage, and stores the title if it may replace the existing one. Does not count as activity. For a deleted session,
+   * only counts the usage.
    */
   recordTitle(key: SessionKey, made: TitleByModel): Promise<void>
   /**
-   * The summary requested under this idempotency key. Rejects with `idempotency_conflict` if the key was used for
-   * another request.
+   * Returns the summary that was requested under this idempotency key. Rejects with `idempotency_conflict` if the key was used
+   * for another request.
    */
   summaryUnder(key: SessionKey, idempotency: Idempotency): Promise<Summary | undefined>
   /**
-   * Stores a requested summary and counts its usage. The conditions: no run is active, the session has not changed
-   * since `seen`, and its summary is still `made.from`. If they do not hold, only counts the usage and returns false.
-   * Rejects with `session_not_found`, and counts the usage nevertheless.
+   * Stores a requested summary and counts its usage. The summary is stored only if no run is active, the session has not changed
+   * since `seen`, and its previous summary still ends at `made.from`. Otherwise only counts the usage and returns false. If it
+   * rejects with `session_not_found`, the usage is counted, too.
    */
   recordSummary(seen: SessionHeader, made: SummaryByHand): Promise<boolean>
   /** Sets `ownerBound` permanently, without counting as activity. Rejects with `session_not_found`. */

@@ -9,8 +9,8 @@ const LIMITED = [
 ]
 
 /**
- * Wraps ports so that each operation has a timeout. A timed-out operation rejects with `storage_failed`, and its
- * outcome is unknown. For callers without a lease; a holder's requests end with its lease.
+ * Wraps ports so that each operation has a timeout. A timed-out operation rejects with `storage_failed`, and its outcome is
+ * unknown. Used by callers without a lease: the operations of a holder end with its lease.
  */
 export function inTime<Ports extends object>(ports: Ports): Ports {
   const entries = Object.entries(ports).map(([name, port]: [string, unknown]) => {

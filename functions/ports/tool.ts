@@ -5,7 +5,7 @@ import type { HistoryEntries, HistoryFilters, HistoryListing } from '../domain/h
 import type { SessionKey } from '../domain/session.ts'
 import type { Source } from '../domain/messages/source.ts'
 
-/** A call that reports progress may take this many times its `timeoutMs`. */
+/** A tool's call that reports progress may take up to this many times the tool's `timeoutMs`. */
 export const MAX_TIMEOUT_FACTOR = 10
 
 export interface ToolContext extends SessionKey {
@@ -17,18 +17,18 @@ export interface ToolContext extends SessionKey {
   /** The current time, in milliseconds since 1970. */
   now(): number
   /**
-   * Reports progress: the call's timeout starts again, up to `MAX_TIMEOUT_FACTOR` times its length in all. Followers of
-   * the run get `howFar`, at most once a second.
+   * Reports progress and restarts the call's timeout. The call may take up to `MAX_TIMEOUT_FACTOR` timeouts in total. Followers
+   * of the run get `howFar`, at most once a second.
    */
   progressed(howFar?: CallProgress): void
-  /** Searches within the agent's scope, without the current run. Rejects if the search is unavailable. */
+  /** Searches the history within the agent's scope, except the current run. Rejects if the search is unavailable. */
   searchHistory(text: string, filters: HistoryFilters, limit: number, listing?: HistoryListing): Promise<FoundHistory>
   /** The output that `output:<message id>` points to, within the agent's scope; undefined if there is none. */
   readOutput(pointer: string): Promise<ReadableOutput | undefined>
 }
 
 interface FoundHistory extends HistoryEntries {
-  /** Whether only this session was searched, because the agent searches its owner's sessions and it has no owner. */
+  /** Whether only this session was searched although the agent searches its owner's sessions: the session has no owner. */
   readonly lacksOwner?: boolean
 }
 
@@ -52,9 +52,9 @@ export interface IncomingMedia {
 }
 
 /**
- * The output of a tool. `text` is what the model sees, complete and of this `mediaType`; the caller offloads it if it
- * is large. `media` go to the output store, and to models that accept them. `sources` name the origins of the text, and
- * get numbers for the model. Invalid sources, and those after the 100th, are dropped with a warning.
+ * The output of a tool. `text` is the complete text for the model, in the format `mediaType`. The caller offloads it if it is
+ * large. `media` are stored in the output store, and sent to models that accept them. `sources` name the origins of the text;
+ * they get numbers for the model. Invalid sources, and those after the 100th, are dropped with a warning.
  */
 export interface ToolOutput {
   readonly text: string
@@ -83,12 +83,12 @@ export interface Tool {
   readonly timeoutMs: number
   readonly needsApproval: boolean
   /**
-   * Set for tools that pass on their input as JSON. Then `execute` gets each number that JavaScript would spell differently
-   * (`10.00`, integers beyond 2^53) as an `ExactNumber`. Other tools only get JavaScript numbers, which are rounded. They should
+   * Set for a tool that passes on its input as JSON. Its `execute` gets an `ExactNumber` for each number that JavaScript would
+   * spell differently (`10.00`, integers beyond 2^53). Other tools only get JavaScript numbers, which are rounded. They should
    * declare ids with more than 15 digits as strings.
    */
   readonly takesExactNumbers?: true
-  /** Set if the tool belongs to an MCP server of the agent: a client's tool with the same name is ignored. */
+  /** Set if the tool belongs to an MCP server of the agent. A client's tool with this name is then ignored. */
   readonly isOfServer?: true
   /** Executes a call. Rejects with a message for the model if the arguments do not fit the schema. */
   execute(input: Json, context: ToolContext): Promise<ToolOutput>
@@ -97,10 +97,13 @@ export interface Tool {
 /** Tools by name, in the order in which a model gets them. */
 export type Tools = ReadonlyMap<string, Tool>
 
-/** The run that tools are opened for. Its tools stay the same until it ends, whichever process holds its lease. */
+/** The run that tools are opened for. The run keeps these tools until it ends, even if another process resumes it. */
 export interface ToolsOfRun extends SessionKey {
   readonly runId: string
-  /** `begins`: opened for the first time. `looks`: nothing may be written. */
+  /**
+   * Why the tools are opened. `begins`: for a new run. `continues`: for a run that had them before. `looks`: only to show them,
+   * so nothing may be written.
+   */
   readonly as: 'begins' | 'continues' | 'looks'
   /** Called with the reason why tools of the agent are absent from this run. */
   absent(detail: string): void
@@ -109,8 +112,8 @@ export interface ToolsOfRun extends SessionKey {
 /** The source of agents' tools: a list, or a remote server. */
 export interface ToolRegistry {
   /**
-   * Opens the tools that the agent lists, in its order, for as long as one holder has the lease. Names of unknown tools
-   * are dropped. Without a run, the current tools are opened.
+   * Opens the tools that the agent lists, in the agent's order. They stay open while one holder has the lease. Names of unknown
+   * tools are dropped. Without a run, opens the tools that exist now.
    */
   open(agent: Agent, run?: ToolsOfRun): Promise<Tools>
 }

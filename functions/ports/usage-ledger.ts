@@ -14,20 +14,20 @@ export interface UsageQuery {
   readonly owner?: string
 }
 
-/** Limit of the session rows that one query may read. */
+/** Maximum number of session rows that one query may read. */
 export const MAX_USAGE_ROWS = 10_000
 
 /**
- * The usage of completions. A stored completion is counted once, in the write that stores it, on the day on which it
- * was made. Counts stay when the session is deleted: they are what a provider bills, and hold no content.
+ * The usage of completions. A stored completion is counted once, in the write that stores it, for the day on which it was made.
+ * Counts remain when the session is deleted: the provider bills this usage, and the counts contain no content.
  */
 export interface UsageLedger {
   /** Counts a completion that is not stored, even if its session is gone. A repeated call counts it again. */
   count(key: SessionKey, completion: CountedCompletion, account: UsageAccount): Promise<void>
   /**
-   * Sums by group and model, in no order. Days, agents and models of a tenant are summed from rows whose number does
-   * not grow with its sessions. Owners, sessions, and all data of one owner are summed from a few rows per session and
-   * day. Rejects with `invalid_query` if that needs more than `MAX_USAGE_ROWS` rows.
+   * Sums usage by group and model, in no order. For days, agents and models of a tenant, the number of rows read does not grow
+   * with the tenant's sessions. For owners, sessions, and all data of one owner, a few rows are read per session and day. Rejects
+   * with `invalid_query` if that needs more than `MAX_USAGE_ROWS` rows.
    */
   sums(query: UsageQuery): Promise<readonly UsageSum[]>
 }
