@@ -75,10 +75,10 @@ export interface RunInbox {
    * - `session_busy`: with `onBusy: reject`, if a run is active or queued. A paused session with an empty queue is
    *   superseded instead.
    * - `too_many_active_runs`: the API key would have more than `mostActive` active runs. The count is part of the write, so
-   * concurrent requests cannot exceed the limit.
+   *   concurrent requests cannot exceed the limit.
    * - `idempotency_conflict`: the idempotency key was used with another body.
    * - `nothing_to_continue`: for `continue`, if the session is not idle, or if the latest accepted run is not `failed` or not the
-   * last run of the log.
+   *   last run of the log.
    *
    * A run that was accepted before under its idempotency key can only be rejected with `idempotency_conflict`.
    */
