@@ -62,7 +62,7 @@ function withoutCode(text: string): string[] {
 /** Removes inline code: the text between two runs of equally many backticks. */
 function withoutInlineCode(paragraph: string): string {
   const runs = [...paragraph.matchAll(/`+/g)]
-  // Indexes of the runs by their length, so that a closing run is found without a scan.
+  // Indexes of the runs of backticks, by the runs' length, so that a closing run is found without a scan.
   const places = new Map<number, number[]>()
   for (const [place, [run]] of runs.entries()) {
     const same = places.get(run.length)
@@ -89,9 +89,9 @@ function withoutInlineCode(paragraph: string): string {
 }
 
 /**
- * Returns the session's citations after a turn that ends with this text. `ofTurn` are the numbers of the turn's
- * sources; no source has a number above `highest`. Sources that the text does not cite are dropped from later requests,
- * unless it cites nothing. Undefined if nothing changes.
+ * Returns the session's citations after a turn that ends with `text`; undefined if nothing changes. `ofTurn`: the numbers of the
+ * turn's sources. `highest`: the highest number that a source has. Later requests omit sources that the text does not cite,
+ * unless it cites none.
  */
 export function citationsAfter(
   text: string,

@@ -10,7 +10,7 @@ export interface Fault {
 }
 
 /**
- * Matches zod's own messages, which name its types. They are replaced by plain ones; messages of our schemas are kept.
+ * Matches the messages of zod, which name its types. They are replaced by plain messages. Messages of our own schemas are kept.
  */
 const ZODS_WORDS = /^(?:Invalid|Too|Unrecognized) /
 
@@ -38,7 +38,10 @@ function nearestIssues(issue: Issue): Issue[] {
   return nearest.flatMap((inner) => nearestIssues({ ...inner, path: [...issue.path, ...inner.path] } as Issue))
 }
 
-/** Returns the alternative of the right type with the fewest issues; undefined if there is none, or more than one. */
+/**
+ * Returns the alternative of a union that allows the value's type and has the fewest issues. Undefined if there is none, or if
+ * several have equally few.
+ */
 function nearestBranch<Branch extends readonly Pick<Issue, 'code' | 'path'>[]>(
   branches: readonly Branch[],
 ): Branch | undefined {

@@ -30,8 +30,9 @@ interface Place {
 }
 
 /**
- * Fits a tool result's content into a row: whole, or, above the policy's limit, as a preview with a pointer. All tool
- * content goes through here (promises O1). `attempt` separates the objects of two executions of one call.
+ * Fits a tool result's content into a row. Content within the policy's limit is stored whole. Longer content becomes a preview
+ * with a pointer. The content of every tool result passes through this function (promises O1). `attempt` separates the objects of
+ * two executions of one call.
  */
 export function fitContent(
   at: Place,
@@ -89,8 +90,7 @@ function fitText(
 }
 
 /**
- * Fits the texts of sources. They share the row's limit with the result's own text; a text that does not fit is
- * offloaded.
+ * Fits the texts of sources into the row. They share its limit with the result's own text. A text that does not fit is offloaded.
  */
 function fitSources(
   at: Place,

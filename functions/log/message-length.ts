@@ -19,7 +19,7 @@ export function runLength({ input, clientTools, instructions = '' }: Run): numbe
   )
 }
 
-/** Returns the characters of the texts of a run's input, while the input waits. */
+/** Returns the number of characters in the texts of a run's waiting input. */
 export function inputLength({ input }: { readonly input?: RunInput | undefined }): number {
   let length = 0
   for (const part of input?.parts ?? []) if ('text' in part) length += part.text.length

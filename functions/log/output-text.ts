@@ -2,8 +2,8 @@ import { StringDecoder } from 'node:string_decoder'
 import { encodingOf } from './formats/output-encoding.ts'
 
 /**
- * Bytes per read. A read is large enough to need few requests to a distant store, and small enough to save memory. It
- * is an even number because of UTF-16.
+ * Bytes per read. A read is large enough to need few requests to a distant store, and small enough to save memory. The number is
+ * even, so that no read ends within a code unit of UTF-16.
  */
 const READ_BYTES = 524_288
 

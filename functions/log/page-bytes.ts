@@ -1,6 +1,6 @@
 /**
- * Maximum bytes of JSON in a page, which limits its characters too. A page has at least one entry, and `next` continues
- * after it.
+ * Maximum bytes of JSON in a page. This also limits the page's characters. A page has at least one entry. The page after `next`
+ * begins with the following entry.
  */
 export const MAX_PAGE_BYTES = 4 * 1024 * 1024
 

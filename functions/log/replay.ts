@@ -26,8 +26,8 @@ export interface ReplayOptions extends RequestForm {
 type AssistantRequest = Extract<RequestMessage, { role: 'assistant' }>
 
 /**
- * Sent after a text that an error cut off, if the model continues without a new input, because a request must not end
- * with a completion.
+ * Note that follows a text that an error cut off. It is sent if the model continues without a new input, because a request must
+ * not end with a completion.
  */
 export const CUT_OFF_NOTE = '<system_note>The answer above was cut off by an error. Go on from there.</system_note>'
 
@@ -44,15 +44,15 @@ export function replay(messages: readonly Message[], options: ReplayOptions): Re
   return [...openingOf(context), ...replayEach(withinContext(messages, context), options).flatMap(({ sent }) => sent)]
 }
 
-/** A user or assistant message, with the request messages made of it and its results. */
+/** A user or assistant message of the log. `sent`: the request messages made of it and of the results of its calls. */
 export interface Replayed {
   readonly message: UserMessage | AssistantMessage
   readonly sent: readonly RequestMessage[]
 }
 
 /**
- * Like `replay`, but grouped by message. With `replay: "full"`, a section of a log gives the messages that the whole
- * log would give, except for the section's last message. The section must begin with a user or assistant message, and
+ * Like `replay`, but grouped by message of the log. With `replay: "full"`, a section of a log is enough: the result equals that
+ * for the whole log, except for the section's last message. The section must begin with a user or assistant message, and
  * `currentFrom` must say where the current turn begins.
  */
 export function replayEach(
@@ -66,7 +66,7 @@ export function replayEach(
   }))
 }
 
-/** Marks the calls whose ids an earlier call has. `ids`: those of earlier calls; grows. */
+/** Marks the calls whose ids an earlier call has. `ids` has the ids of all earlier calls, and gets those of these calls. */
 function withRepeatedIds(
   sent: readonly RequestMessage[],
   message: string,

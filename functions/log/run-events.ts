@@ -16,8 +16,8 @@ import { isLeaders, parentNames } from '../domain/messages/message.ts'
 import type { Run, RunCounts, RunNotice } from '../domain/runs/run.ts'
 
 /**
- * The functions of this module create one kind of event each. The loop emits stored data with them, and `storedEvents`
- * derives the events from the log. So an event has the same id in both.
+ * Each function of this module creates one kind of event. The loop creates live events with them, and `storedEvents` derives
+ * events from the log with them. So an event has the same id live and from the log.
  */
 export function runQueued(run: Run): RunStateEvent {
   return { type: 'run.queued', id: eventId(run.id, 'run.queued'), runId: run.id, run }
@@ -30,8 +30,8 @@ export function runStarted(run: Run, message: UserMessage | undefined): RunStart
 }
 
 /**
- * Creates the event of a pause or of its end, with the run's state at that time. A pause has the id of the message that
- * asked for its first call.
+ * Creates the event of a pause, or of the end of a pause, with the run's state at that time. The event of a pause is named after
+ * the message that has the first of the calls it waits for.
  */
 function runPausedOrResumed(run: Run, notice: Extract<RunNotice, { counts: RunCounts }>): RunStateEvent {
   const { type, counts } = notice

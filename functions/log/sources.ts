@@ -24,8 +24,9 @@ export const hasSources = (message: Message): message is ToolMessage & { readonl
   message.role === 'tool' && isResult(message) && message.sources !== undefined && message.sources.length > 0
 
 /**
- * Numbers the sources of results that have no numbers yet, starting after `highest`. The order is that of the log: by
- * round, then by sequence, whichever call ended first. `messages`: ids ascending. `limit`: number of results.
+ * Numbers the sources of results that have no numbers yet, starting after `highest`. Results are numbered in the order of the
+ * log: by round, then by sequence within the round. The order in which calls ended does not matter. `messages` have ascending
+ * ids. `limit`: maximum number of results.
  */
 export function numberSources(
   messages: readonly Message[],
@@ -44,7 +45,7 @@ export function numberSources(
   })
 }
 
-/** Rendered sources, cached. The results recur in every request, and their parts are weighed by object. */
+/** Cache of rendered sources. Each request contains the results again, and weights are cached by the identity of parts. */
 const rendered = new WeakMap<readonly StoredSource[], { readonly name: string; readonly part: RequestText }>()
 
 /** Returns a result's parts with its sources after its text, for a model. `left`: numbers of omitted sources. */

@@ -22,8 +22,9 @@ import {
 } from './run-events.ts'
 
 /**
- * The functions of this module derive the events of a run from its log, with the ids of the live events. Late consumers
- * and those in other processes get them. This one returns how the run began; `input`: its message.
+ * The functions of this module derive the events of a run from its log, with the ids of the live events. Consumers that come late
+ * or are in another process get these events. This function returns the events of the run's beginning. `input`: the message of
+ * its input.
  */
 export function beginningEvents(run: Run, input: UserMessage | undefined): StoredEvent[] {
   const events: StoredEvent[] = []
@@ -37,8 +38,8 @@ export const isInput = (run: Run, message: Message | undefined): message is User
   message?.role === 'user' && message.round === 0 && run.trigger === 'input'
 
 /**
- * Returns the events of a message; they follow `beginningEvents`. A user message that is not the run's input was
- * steered into it. A member's task has no event.
+ * Returns the events of a message. They follow `beginningEvents`. A leader's user message must be a steered input, not the run's
+ * first input. A member's task has no event.
  */
 export function messageEvents(message: Message): RunEvent[] {
   if (message.role === 'user') return isLeaders(message) ? [messageSteered(message)] : []
@@ -46,7 +47,7 @@ export function messageEvents(message: Message): RunEvent[] {
   return [roundStarted(roundOfMessage(message)), messageCompleted(message)]
 }
 
-/** Returns the index of the first notice for a consumer that has received everything up to the message `after`. */
+/** Returns the index of the first notice to show to a consumer that has received everything up to the message `after`. */
 export function firstPendingNotice({ notices = [] }: Run, after: string | undefined): number {
   const first = notices.findIndex((notice) => after === undefined || notice.after >= after)
   return first === -1 ? notices.length : first
@@ -60,13 +61,13 @@ export function positionOfNotice(notice: RunNotice): EventPosition | undefined {
   return { generation, number: notice.type === 'run.paused' ? Number.POSITIVE_INFINITY : -1 }
 }
 
-/** Whether this call was ended by a decision or by a client, not by the run's holder. */
+/** Whether a decision or a client ended this call, and not the run's holder. */
 export const isResolved = ({ needs, status }: ToolMessage): boolean =>
   status === 'denied' || (needs === 'result' && (status === 'completed' || status === 'error'))
 
 /**
- * Returns the last event: how the run ended, or what it waits for; nothing while it is running. `waiting`: its calls
- * that wait for a result or a decision.
+ * Returns the event of the run's end, or of the pause in which it waits; undefined while the run is in progress. `waiting`: the
+ * run's calls that wait for a result or a decision.
  */
 export function lastEvent(run: Run, waiting: readonly ToolMessage[], isWaiting: boolean): StoredEvent | undefined {
   if (isEnded(run.status)) return runEnded(run)

@@ -4,11 +4,14 @@ import type { Message, Part } from '../domain/messages/message.ts'
 
 /** Maximum length of a title that is made of an input, in UTF-16 units, including the final `…`. */
 const MAX_INPUT_TITLE_LENGTH = 80
-/** UTF-16 units of an input that are stored with its title, for the filter `q` of lists. */
+/** Maximum UTF-16 units of an input that are stored with its title. The filter `q` of lists searches them. */
 const MAX_OPENING_LENGTH = 4_000
-/** UTF-16 units of an input that are searched for a title. */
+/** Maximum UTF-16 units of an input in which a title is searched for. */
 const MAX_SEARCHED_LENGTH = 64 * 1024
-/** UTF-16 units of a line that are used for a title. Marks and spaces may precede the words. */
+/**
+ * Maximum UTF-16 units of a line that are used for a title. The limit exceeds a title's length, because marks and spaces may
+ * precede the words.
+ */
 const MAX_LINE_LENGTH = 4_000
 
 /** The beginning of a session's first input, and the title made of it. */
@@ -43,7 +46,7 @@ export function openingOf(parts: readonly Part[]): Opening | undefined {
   return title === undefined ? undefined : { title, text: cutBefore(text, MAX_OPENING_LENGTH).toWellFormed() }
 }
 
-/** Returns the opening of the first leader's input among appended messages that has one. */
+/** Returns the opening of the first input among these messages that has an opening. Only inputs to the leader count. */
 export function openingOfMessages(messages: readonly Message[]): Opening | undefined {
   for (const message of messages) {
     const opening = message.role === 'user' && isLeaders(message) ? openingOf(message.parts) : undefined
@@ -73,7 +76,7 @@ const folded = (text: string): string => text.replace(BLANK, ' ').trim()
 /** Removes Markdown marks and mentions from a line, and normalises its white space. */
 function plainLine(line: string): string {
   const unmarked = folded(line.replace(MENTION, '')).replace(LINE_MARKS, '').replace(LINK, '$1').replace(EMPHASIS, '')
-  // Marks of a line may be within emphasis.
+  // Marks of a line may be inside emphasis, so they are removed once more.
   return folded(unmarked).replace(LINE_MARKS, '')
 }
 

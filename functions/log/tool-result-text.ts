@@ -10,8 +10,8 @@ export const isResult = (message: ToolMessage): boolean =>
   message.status !== 'running' && message.status !== 'waiting' && message.status !== 'approved'
 
 /**
- * Returns a call's result for the model: the result's content, or the text of its status. A call without a result
- * counts as interrupted. Media are sent only `withMedia`; otherwise a note replaces them.
+ * Returns a call's result for the model: the result's content, or the text of its status. A call without a result counts as
+ * interrupted. If `withMedia` is false, a note replaces media.
  */
 export function toolResult(
   call: { readonly id: string; readonly name: string },
@@ -24,7 +24,7 @@ export function toolResult(
   return { role: 'tool', toolCallId: call.id, toolName: call.name, isError: status !== 'completed', parts }
 }
 
-/** Returns the result for the model of a call beyond the maximum calls per round. */
+/** Returns the result, for the model, of a call that exceeds the maximum number of calls per round. */
 export function notExecuted(call: { readonly id: string; readonly name: string }): ToolResult {
   const text = `error: not executed: of one round's calls, the first ${MAX_ROUND_CALLS} are`
   return { role: 'tool', toolCallId: call.id, toolName: call.name, isError: true, parts: [{ type: 'text', text }] }
@@ -34,10 +34,7 @@ function statusText(status: ToolMessage['status']): string {
   return status === 'interrupted' || status === 'cancelled' || status === 'denied' ? STATUS_TEXT[status] : ''
 }
 
-/**
- * Converts the parts of an input or a result for a request: media only `withMedia`, otherwise a note that replaces
- * them.
- */
+/** Converts the parts of an input or a result for a request. If `withMedia` is false, a note replaces media. */
 export function requestParts(parts: readonly ToolPart[], withMedia: boolean): readonly (RequestText | RequestMedia)[] {
   if (parts.every((part) => part.type === 'text')) return parts
   const noted = parts.some((part) => part.type === 'note')

@@ -1,13 +1,12 @@
 import type { Cut } from '../domain/context.ts'
 import type { AssistantMessage, Message, UserMessage } from '../domain/messages/message.ts'
 
-/** The user and assistant messages of a run, and of the runs that continue it without an input of their own. */
+/** The user and assistant messages of a run, and of the runs without an input that continue it. */
 export type Turn = readonly (UserMessage | AssistantMessage)[]
 
 /**
- * Groups a log into turns, in order. A turn begins with the first message of a run, if the user wrote it. `cut`: the
- * truncation. Inputs that it kept belong to the turn of the next message, whichever run of that turn the message
- * belongs to.
+ * Groups a log into turns, in order. A turn begins with a user message that is the first message of its run. `cut`: the
+ * truncation. An input that the truncation kept is in one turn with the message after it, even if their runs differ.
  */
 export function groupTurns(messages: readonly Message[], cut?: Pick<Cut, 'kept'>): Turn[] {
   const turns: (UserMessage | AssistantMessage)[][] = []

@@ -11,7 +11,9 @@ export type OpenAiPart =
 interface OpenAiToolCall {
   id: string
   type: 'function'
-  /** `original_name`: the log's name, in what people are shown; a server is sent none. */
+  /**
+   * `original_name`: the name in the log of a tool whose name was mapped. It is only shown to people, and never sent to a server.
+   */
   function: { name: string; arguments: string; original_name?: string }
   extra_content?: { google: { thought_signature: string } }
 }
@@ -23,9 +25,9 @@ export type OpenAiMessage =
   | { role: 'tool'; tool_call_id: string; content: string }
 
 /**
- * Converts a request's messages to the form of an OpenAI-compatible server (promises R6): `arguments` raw, keys in this
- * order. A media part without its bytes becomes a line of text. `forPeople` adds the log's name of a mapped tool name, as
- * `original_name`.
+ * Converts a request's messages to the form of an OpenAI-compatible server (promises R6). `arguments` are passed on unchanged,
+ * and the order of keys is fixed. A media part without its bytes becomes a line of text. `forPeople`: if a tool's name was
+ * mapped, its name in the log is added as `original_name`.
  */
 export function toOpenAiMessages(
   messages: readonly RequestMessage[],
@@ -91,7 +93,7 @@ function linkPart(part: RequestMedia, url: string): OpenAiPart {
     : { type: 'file', file: { filename: part.filename ?? 'document.pdf', file_data: url } }
 }
 
-/** Whether a file can be sent: Chat Completions accepts images and PDF files, and plain text is sent as text. */
+/** Whether a file can be sent. Chat Completions accepts images and PDF files. Files of plain text are sent as text. */
 const isSendable = (mediaType: string): boolean =>
   mediaType.startsWith('image/') || mediaType.startsWith('text/') || mediaType === 'application/pdf'
 

@@ -5,9 +5,8 @@ const UTF16 = '; charset=utf-16le'
 const PLAIN = 'text/plain; charset=utf-8'
 
 /**
- * Encodes an output: as UTF-8, or as UTF-16 if the text has halves of surrogate pairs, which UTF-8 cannot represent.
- * The media type names the encoding, whatever charset the source had. An invalid media type is replaced by that of
- * plain text.
+ * Encodes an output as UTF-8. If the text has lone surrogates, which UTF-8 cannot represent, encodes it as UTF-16. The returned
+ * media type names this encoding, not the charset of the source. An invalid media type is replaced by that of plain text.
  */
 export function encodeOutput(text: string, mediaType: string): { readonly bytes: Buffer; readonly mediaType: string } {
   const isUtf8 = text.isWellFormed()

@@ -1,16 +1,16 @@
-/** Maximum length of a line. No agent writes as much in one message; longer content belongs in an output. */
+/** Maximum length of a line. Messages of agents are never that long, because longer content belongs in an output. */
 const MAX_LINE_BYTES = 32 * 1024 * 1024
 
 export interface Line {
   /** Number of the line, from 1. */
   readonly number: number
-  /** Undefined if the line is longer than 32 MB. */
+  /** Undefined if the line is longer than `MAX_LINE_BYTES`. */
   readonly bytes: Buffer | undefined
-  /** Whether a line break follows. */
+  /** Whether a line break ends the line. */
   readonly ended: boolean
 }
 
-/** Yields the non-empty lines of these bytes. At most one line is in memory, twice. */
+/** Yields the non-empty lines of these bytes. Memory holds at most one line, in two copies. */
 export async function* linesOf(chunks: AsyncIterable<Buffer> | Iterable<Buffer>): AsyncGenerator<Line> {
   let held: Buffer[] = []
   let length = 0
@@ -25,7 +25,7 @@ export async function* linesOf(chunks: AsyncIterable<Buffer> | Iterable<Buffer>)
   for await (const chunk of chunks) {
     let from = 0
     for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, from)) {
-      // Yielding millions of empty lines would take minutes.
+      // Empty lines are not yielded: with millions of them, that would take minutes.
       if (end === from && length === 0) number++
       else yield line(chunk.subarray(from, end), true)
       from = end + 1

@@ -11,19 +11,19 @@ interface PlacedThere {
   readonly parentMessageId?: string | undefined
 }
 
-/** Calls of an imported log, as parents of members' messages and as owners of sources. */
+/** Finds calls of an imported log. They are parents of members' messages, or have results with sources. */
 export interface MemberCalls {
   /** Records a call whose result was read. `row`: the id of its row in the source log. */
   take(message: PlacedThere, call: Omit<MemberCall, 'parentToolCallId'>, row?: string): MemberCall
   /**
-   * Returns the call that a member's message names. The row decides: it may belong to an earlier run, because other
-   * messages can separate two parts of a turn. Without a row, it is the latest call with this id in this run. Undefined
-   * if there is no such call.
+   * Returns the call that a member's message names. If the message names the call's row, the call may belong to an earlier run,
+   * because other messages can separate two parts of a turn. Otherwise, it is the latest call with the given id in this run.
+   * Undefined if there is no such call.
    */
   parentOf(message: PlacedThere): MemberCall | undefined
   /**
-   * Returns the numbers that a completion of the source log records, by result. Undefined if they are not consecutive,
-   * or if one does not match an earlier result without numbers.
+   * Returns the source numbers that a completion of the source log records, for each result. Undefined if the numbers are not
+   * consecutive. Undefined also if an entry does not match an earlier result that has no numbers yet.
    */
   numbersOf(recorded: readonly NumberedSources[]): ClosedNumbers | undefined
   /** Starts a run. */
@@ -52,7 +52,8 @@ export function createMemberCalls(): MemberCalls {
       seeRun(message)
       const call = { toolCallId, sequence, ...definedFields({ parentToolCallId: message.parentToolCallId, sources }) }
       if (row !== undefined) byRow.set(row, call)
-      // A member's own call may have the id of its parent call. Then the parent call is kept.
+      // A member's own call may have the same id as the call that the member works for. The id then stays assigned to the call
+      // that the member works for.
       if (toolCallId !== message.parentToolCallId) byId.set(toolCallId, call)
       return call
     },

@@ -2,10 +2,10 @@ import type { ClosedMessage } from '../../domain/messages/closed-message.ts'
 import type { AssistantPart } from '../../domain/messages/message.ts'
 import type { Source } from '../../domain/messages/source.ts'
 
-/** Characters that a completion and its numbers' row contain for each numbered result. */
+/** Number of characters that each numbered result adds to a completion and to the row of its numbers. */
 const NUMBERS_OF_RESULT = 150
 
-/** Returns the length of a message's content that its source controls, in characters and bytes. */
+/** Returns the length, in characters and bytes, of the contents that come from the message's source. */
 export function lengthOf(message: ClosedMessage): number {
   const { parentToolCallId = '' } = message
   const length = parentToolCallId.length + sum(message.parts, partLength)

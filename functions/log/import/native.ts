@@ -79,7 +79,7 @@ const base = {
   round: numeric(z.number().int().min(0)).optional(),
   created_at: time.optional(),
 }
-/** A field of our exports that is not documented as a field of messages. */
+/** A field that our exports have, but that is not documented for messages. */
 const searched = z
   .boolean()
   .optional()
@@ -164,7 +164,7 @@ const message = z.discriminatedUnion(
 type NativeMessage = z.output<typeof message>
 type ToolOf = Extract<NativeMessage, { role: 'tool' }>
 
-/** Creates an import of messages in the form of the API, with their media and outputs whole. */
+/** Creates an import of messages in the form of the API, which contain their media and whole outputs. */
 export function createNativeImport(): MessageImport {
   const rounds = createOpenRounds()
   const calls = createMemberCalls()

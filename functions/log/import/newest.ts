@@ -40,7 +40,7 @@ export function createNewest<Name, Value>(lengthOf: (name: Name, value: Value) =
   }
 }
 
-/** Creates a bounded map of values by loop. */
+/** Creates a bounded map with one value per loop. */
 export const createLoops = <Value>(): Newest<Loop, Value> => createNewest(lengthOfLoop)
 
 function lengthOfLoop(loop: Loop): number {

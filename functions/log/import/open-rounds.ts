@@ -16,7 +16,7 @@ const MAX_CHARACTERS = 64 * 1024 * 1024
 interface OpenLoop {
   readonly open: Set<FoundCall>
   readonly byName: Map<string, Set<FoundCall>>
-  /** Whether no result has arrived yet. */
+  /** Whether none of the loop's open calls has got a result since the first of them was added. */
   isUntouched: boolean
 }
 
@@ -27,13 +27,13 @@ export interface FoundCall {
 }
 
 /**
- * Tracks the open rounds of an imported log: one per loop. The leader has a loop, and each call that a member works for
- * has one. If a loop continues, its open calls never got a result.
+ * Tracks the open rounds of an imported log: one per loop. The leader has a loop, and each call that a member works for has one.
+ * If a loop continues while calls are open, these calls never got a result.
  */
 export interface OpenRounds {
   /**
-   * Returns the calls that this message leaves without a result, as `interrupted`; they precede the message. `names`:
-   * the names of its calls in the source, if these differ from their ids.
+   * Returns the calls that this message leaves without a result, as `interrupted`. They are placed before the message. `names`:
+   * the names of the message's own calls in the source, if these differ from their ids.
    */
   closedBy(message: Exclude<ClosedMessage, ClosedToolMessage>, names?: readonly string[]): ClosedToolMessage[]
   /**
@@ -43,15 +43,12 @@ export interface OpenRounds {
   take(loop: Loop, name: string, sequence?: number): FoundCall | undefined
   /** Returns the open calls at the end of the log, as `interrupted`. */
   end(): ClosedToolMessage[]
-  /**
-   * Throws `ImportRefused` with this path if this message's calls and the open calls together exceed the memory limit.
-   */
+  /** Throws `ImportRefused` with the path `at` if the message's calls and the open calls together exceed the memory limit. */
   assertCapacity(message: ClosedMessage, at: string): void
 }
 
 /**
- * Identifies a loop: the call that it works for, or only its id if the call is unknown. Undefined for the leader's
- * loop.
+ * Identifies a loop by the call that it works for, or by that call's id if the call is unknown. Undefined for the leader's loop.
  */
 export type Loop = MemberCall | string | undefined
 
@@ -61,7 +58,9 @@ export const loopOf = ({ parent, parentToolCallId }: Pick<ClosedMessage, 'parent
 
 /** Creates an empty tracker. */
 export function createOpenRounds(): OpenRounds {
-  /** Loops with open calls. A loop has one round, or several whose messages all precede the first result. */
+  /**
+   * Loops with open calls. The open calls of a loop belong to one completion, or to several that all precede the first result.
+   */
   const loops = new Map<Loop, OpenLoop>()
   const held = createHeld()
   const close = (loop: Loop): ClosedToolMessage[] => {

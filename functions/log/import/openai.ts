@@ -25,7 +25,7 @@ const mediaPart = z.discriminatedUnion(
 const base = { created_at: time.optional(), metadata: jsonObject.optional() }
 const call = z.object({
   id: z.string().nullish(),
-  /** `original_name`: field of our exports. The name that the model gave, if the provider was sent another one. */
+  /** `original_name` is a field of our exports: the tool's name in the log, if the provider was sent another name. */
   function: z.object({
     name: z.string(),
     arguments: z.string().nullish(),
@@ -78,9 +78,9 @@ type OpenAiMessage = z.output<typeof message>
 type AssistantOf = Extract<OpenAiMessage, { role: 'assistant' }>
 
 /**
- * Creates an import of Chat Completions messages. An image or file given by address becomes a line of text with the
- * address. Call ids that are empty or repeated within a message are replaced, as in our own log (promises L2). Results
- * are assigned to these calls in order.
+ * Creates an import of Chat Completions messages. If an image or a file is given by its address, it becomes a line of text with
+ * the address. Call ids that are empty or repeated within a message are replaced, as in our own log (promises L2). Results with
+ * such an id are assigned to these calls in order.
  */
 export function createOpenAiImport(): MessageImport {
   const rounds = createOpenRounds()

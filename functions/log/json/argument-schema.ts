@@ -1,13 +1,13 @@
 import type { Json, JsonObject } from '../../domain/json.ts'
 
-/** Maximum number of objects and lists in the schema, including the schema itself, and maximum depth. */
+/** Maximum number of objects and lists in the schema, including the schema itself. */
 const MAX_NODES = 2_000
-/** Maximum number of nested schemas. An object's `properties` and one property are a single level. */
+/** Maximum depth of nested schemas. An object's `properties` and one property are a single level. */
 const MAX_LEVELS = 32
 const MAX_REFERENCES = 100
 /**
- * Maximum number of schemas that one value is checked against, including references. Ten schemas that each reference
- * the next one twice make a thousand.
+ * Maximum number of schemas that one value is checked against. Each use of a reference counts. Ten schemas that each reference
+ * the next one twice count as a thousand.
  */
 const MAX_APPLIED_SCHEMAS = 500
 
@@ -77,7 +77,7 @@ function collect(root: JsonObject): Node[] {
     }
     found.push({ value: value as JsonObject, path })
     for (const [key, item] of Object.entries(value)) {
-      // A property can have the name `const` or `properties`.
+      // In a map of schemas, keys are names of properties, even if a name is `const` or `properties`.
       if (!isMap && VALUES.has(key)) continue
       const holdsSchemas = !isMap && (MAPS.has(key) || Array.isArray(item))
       visit(item as Json, [...path, key], holdsSchemas ? level : level + 1, !isMap && MAPS.has(key))

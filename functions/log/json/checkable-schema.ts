@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../../domain/json.ts'
 
 /**
- * Limits for regular expressions: characters of one pattern, and uses of `\p{…}` in the whole schema. Each `\p{…}`
+ * Limits for regular expressions: maximum characters of one pattern, and maximum uses of `\p{…}` in the whole schema. Each use
  * takes 30 µs to compile. Patterns over a limit are not compiled.
  */
 const MAX_PATTERN_CHARACTERS = 500
@@ -35,11 +35,11 @@ const LISTS = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems'])
 const MAPS = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'])
 /** Keywords whose contents are plain values, which may be null. */
 const VALUES = new Set(['const', 'default', 'example', 'examples'])
-/** Keywords that may refuse more values if the schema below them has fewer conditions. */
+/** If a condition is dropped from the schema below one of these keywords, the keyword may refuse more values. */
 const NEGATING = new Set(['not', 'if', 'oneOf', 'contains', 'unevaluatedProperties', 'unevaluatedItems'])
 /**
- * Keywords that the translation leaves out. `format` is an annotation in JSON Schema 2020-12, and servers read it in
- * different ways.
+ * Keywords that the translation omits. `format` is an annotation in JSON Schema 2020-12, and servers interpret it in different
+ * ways.
  */
 const ANNOTATIONS = new Set(['format', 'nullable'])
 
@@ -52,8 +52,8 @@ interface Reading {
 }
 
 /**
- * Translates a tool's schema into the form that the validator reads. Other drafts and dialects become supported ones,
- * and a keyword with the value null counts as absent. A keyword that has no meaning in any draft is dropped. The time
+ * Translates a tool's schema into the form that the validator reads. Keywords of other drafts and dialects are translated to
+ * supported ones. A keyword with the value null counts as absent. A keyword that has no meaning in any draft is dropped. The time
  * is linear in the schema.
  */
 export function checkableSchema(parameters: JsonObject): CheckableSchema {
@@ -192,7 +192,8 @@ function translateTuple(read: Record<string, Json>, { draft }: Reading): void {
 }
 
 /**
- * Whether a keyword with property names was dropped. `additionalProperties` would then also apply to those properties.
+ * Whether `properties` or `patternProperties` was dropped. `additionalProperties` would then also apply to the properties that it
+ * named.
  */
 const hasUnreadNames = (from: JsonObject, read: JsonObject): boolean =>
   ['properties', 'patternProperties'].some((key) => from[key] !== undefined && from[key] !== null && !(key in read))

@@ -49,8 +49,8 @@ export function withPlainNumbers<Value>(value: Value): Value {
 }
 
 /**
- * Gives each number one spelling. Afterwards, two numbers are equal if and only if their values are, also beyond the precision of
- * JavaScript.
+ * Gives equal numbers one spelling. In the result, two numbers have the same spelling if and only if their values are equal, even
+ * beyond JavaScript's precision.
  */
 export function withFoldedNumbers(value: Json | undefined): Json | undefined {
   if (isExactNumber(value)) return foldedNumber(value.rawJSON)
@@ -130,8 +130,8 @@ const isSign = (code: number): boolean =>
   code === 0x2b || code === 0x2d || code === 0x2e || code === 0x45 || code === 0x65
 
 /**
- * Whether JavaScript would spell the number differently. Short, plain numbers are recognized without converting them, which saves
- * time.
+ * Whether JavaScript would spell the number differently from the text. Short, plain numbers are recognized without a conversion,
+ * which saves time.
  */
 function isRespelled(text: string, from: number, to: number): boolean {
   if (to - from <= MAX_PLAIN_CHARACTERS && isPlain(text, from, to)) return false

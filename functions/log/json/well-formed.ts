@@ -69,16 +69,16 @@ function withWholeArguments(message: RequestMessage): RequestMessage {
 }
 
 /**
- * Match the beginning of a surrogate's escape, and the escape of a first half with nothing or the beginning of a second half
- * after it.
+ * `OPEN_ESCAPE` matches an incomplete escape of a surrogate. `FIRST_HALF` matches the escape of a first half, alone or with an
+ * incomplete escape of a second half after it.
  */
 const OPEN_ESCAPE = /^\\(?:u(?:[dD](?:[89a-fA-F][\da-fA-F]?)?)?)?$/
 const FIRST_HALF = /^\\u[dD][89abAB][\da-fA-F]{2}(?:\\(?:u(?:[dD](?:[c-fC-F][\da-fA-F]?)?)?)?)?$/
 const MAX_OPEN_LENGTH = 12
 
 /**
- * Returns the length of the beginning of a growing text that can be emitted. It ends before a half (or, in arguments, the escape
- * of a half) that later text may complete.
+ * Returns the length of that beginning of a growing text which can be emitted. It ends before a half of a surrogate pair that
+ * later text may complete. In arguments, it also ends before the escape of such a half.
  */
 function sureLength(text: string, isJson: boolean): number {
   const last = text.charCodeAt(text.length - 1)
@@ -95,8 +95,8 @@ function sureLength(text: string, isJson: boolean): number {
 /** Moves the boundaries between the pieces of a text, so that no piece ends within a character. */
 export interface PieceJoiner {
   /**
-   * Returns the text that can be emitted now: the text held back before and this piece, except an end that the next piece may
-   * complete.
+   * Returns the text that can be emitted now: the text held back so far, and this piece. The end of the piece is held back if the
+   * next piece may complete a character.
    */
   take(piece: string): string
   /** Returns the text that is still held back, with U+FFFD instead of an incomplete character. */

@@ -7,7 +7,7 @@ import { weighText } from './token-weight.ts'
 
 /** Maximum number of requests per consolidation. If a conversation is longer, only the newest part is read. */
 const MAX_REQUESTS = 4
-/** Consumers are warned this many messages before the threshold. */
+/** Number of messages before the threshold at which consumers are warned. */
 const NEARLY = 2
 
 /**
@@ -24,7 +24,7 @@ export const isNearlyFull = ({ threshold }: Consolidation, count: number): boole
 export const isSoonDue = (policy: Consolidation, count: number): boolean =>
   policy.keepRecentRatio < 1 && isNearlyFull(policy, count) && !isDue(policy, count)
 
-/** Returns how many conversational messages are kept unsummarized. */
+/** Returns the number of newest conversational messages that are not summarized. */
 export const keptCount = ({ threshold, keepRecentRatio }: Consolidation): number =>
   Math.max(1, Math.floor(threshold * keepRecentRatio + 1e-9))
 
@@ -34,24 +34,23 @@ export interface Consolidated {
   readonly through: string
   /** Number of conversational messages that it replaces, without those of the previous summary. */
   readonly messages: number
-  /** The text to summarize, oldest part first. Each part fits a request. */
+  /** The text to summarize, in parts, oldest part first. Each part fits a request. */
   readonly parts: readonly string[]
-  /** Number of loaded messages after `through`, in total and conversational only. */
+  /** Counts of the loaded messages after `through`: all of them, and the conversational ones. */
   readonly after: { readonly messages: number; readonly conversational: number }
 }
 
 export interface Collector {
-  /** Adds a message. Call it with the newest message first. */
+  /** Adds a message. Messages must be added newest first. */
   add(message: Message): void
   /** Returns the collected part; undefined if every message is kept. */
   collected(): Consolidated | undefined
 }
 
 /**
- * Collects the messages that a consolidation summarizes, from the newest message before the current turn back to the
- * last summary. The newest conversational messages are kept, with everything after the first of them, so that no round
- * is split.
- * Rounds contribute their calls and pointers to the results. Memory is bounded by the parts, not by the log. `budget`:
+ * Collects the messages that a consolidation summarizes, from the newest message before the current turn back to the last
+ * summary. The newest conversational messages are kept, with all messages after the first kept one, so that no round is split. A
+ * round contributes its calls, with pointers to their results. Memory is bounded by the parts, not by the log. `budget`: maximum
  * tokens of a part.
  */
 export function createCollector(policy: Consolidation, budget: number): Collector {
@@ -91,7 +90,7 @@ export function createCollector(policy: Consolidation, budget: number): Collecto
   }
 }
 
-/** Returns the message that requests a summary of one part, with the summary of everything before it. */
+/** Returns the message that requests a summary of one part. It contains the summary of everything before this part. */
 export function summaryRequestText(part: string, former: string | undefined): string {
   const before = former === undefined ? '' : `${summaryText(former)}\n`
   return `${before}<conversation>\n${part}\n</conversation>`

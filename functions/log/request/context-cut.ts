@@ -7,32 +7,31 @@ import type { Measured } from './request-size.ts'
 import { weighMessages } from './token-weight.ts'
 
 /**
- * Shares of the limit that a truncated request fills if a round boundary permits, so that the next truncation is not
- * needed at once.
+ * Shares of the limit that a truncated request fills, if a round begins in that range: minimum, preferred and maximum. They are
+ * so low that the next truncation is not needed at once.
  */
 const [MIN_SHARE, MIDDLE_SHARE, MAX_SHARE] = [0.35, 0.55, 0.75]
-/** Share that is kept of a request that a provider rejected. */
+/** Maximum share of a rejected request that is kept. */
 const AFTER_REFUSAL = 2 / 3
 
-/** Number of messages before the loaded ones, which are no longer sent. */
+/** Counts of the messages that precede the loaded ones. They are no longer sent. */
 export interface Older {
   readonly messages: number
   readonly conversational: number
 }
 
-/** A possible position of the truncation. A long log has thousands, so the `Cut` is built only for the chosen one. */
+/** A possible position of a truncation. A long log has thousands of them, so the `Cut` is built only for the chosen one. */
 interface Candidate {
   readonly from: string
-  /** Number of inputs before this position that are kept. */
+  /** Number of the turn's inputs before this position. These inputs are kept. */
   readonly kept: number
   readonly tokens: number
 }
 
 /**
- * Returns the truncation for a request of more than `maxTokens` tokens. It drops whole rounds, oldest first: those of
- * earlier runs, then those of the current turn, but never the turn's inputs.
- * Between 35 and 75 % of `maxTokens` remain filled if a round begins in that range. Undefined if nothing more can be
- * dropped.
+ * Returns the truncation for a request of more than `maxTokens` tokens; undefined if nothing more can be dropped. It drops whole
+ * rounds, oldest first: those of earlier runs, then those of the current turn. It never drops the turn's inputs. The remaining
+ * request fills between 35 and 75 % of `maxTokens`, if a round begins in that range.
  */
 export function cutToFit(of: Measured, scale: Scale, maxTokens: number, older: Older): Cut | undefined {
   const { found, inputs } = candidates(of, scale)
@@ -43,8 +42,8 @@ export function cutToFit(of: Measured, scale: Scale, maxTokens: number, older: O
 }
 
 /**
- * Returns the truncation after a provider rejected a request with this estimate. It keeps at most two thirds of the tokens, and at
- * most `maxTokens`.
+ * Returns the truncation after a provider rejected a request of an estimated number of tokens. It keeps at most two thirds of
+ * these tokens, and at most `maxTokens`.
  */
 export function cutAfterRefusal(
   of: Measured,
@@ -79,7 +78,8 @@ function candidates(of: Measured, scale: Scale): { readonly found: readonly Cand
   const found: Candidate[] = []
   for (const [index, { message, weight }] of replayed.entries()) {
     const isInput = message.role === 'user' && turn.has(message)
-    // A dropped message is never sent again, so inputs that were kept are dropped together.
+    // A truncation cannot begin at an input that an earlier truncation kept: messages that were dropped after that input would be
+    // sent again.
     const isBehind = message.id < (context.cut?.from ?? '')
     if (!isBehind && (index > inputs.length || (index === 0 && !of.isWhole))) {
       const tokens = tokensOf(scale, opening + keptWeight + rest)

@@ -5,10 +5,10 @@ import type { SessionContext } from '../../domain/context.ts'
 const DEFAULT_TOKENS = 200_000
 
 /**
- * Context window of each model in tokens, by its name without provider and region; the first match counts. The figures
- * are from the providers' model pages in November 2026 (platform.claude.com/docs/en/about-claude/models,
- * platform.openai.com/docs/models, ai.google.dev/gemini-api/docs/models, docs.aws.amazon.com/nova). Sizes that need a
- * beta header or a server setting are omitted. An agent's `context_tokens` takes precedence.
+ * Context window of each model, in tokens. The pattern matches the model's name without provider and region; the first match is
+ * used. The figures are from the providers' model pages in November 2026 (platform.claude.com/docs/en/about-claude/models,
+ * platform.openai.com/docs/models, ai.google.dev/gemini-api/docs/models, docs.aws.amazon.com/nova). Sizes that need a beta header
+ * or a server setting are omitted. An agent's `context_tokens` takes precedence.
  */
 const TOKENS: readonly (readonly [name: RegExp, tokens: number])[] = [
   [/claude-(?:(?:opus|sonnet)-(?:4-[6-9]|[5-9])|fable|mythos)/, 1_000_000],
@@ -42,18 +42,18 @@ function assumedTokens(model: string, policies: Agent['policies']): number {
 const limitOf = (model: string, limits: Limits): number =>
   Object.hasOwn(limits, model) ? (limits[model] ?? Infinity) : Infinity
 
-/** Returns the maximum tokens of an agent's request, so that its completion fits as well. */
+/** Returns the maximum tokens of an agent's request. The rest of the context is for the completion. */
 export function requestTokensOf(
   { model, modelOptions, policies }: Pick<Agent, 'model' | 'modelOptions' | 'policies'>,
   limits: Limits = {},
 ): number {
   const tokens = assumedTokens(model, policies)
-  // At least a tenth remains. If that is too much, the provider refuses the request.
+  // The request may always have a tenth of the context. If that is too much, the provider refuses it.
   const own = Math.max(tokens - (modelOptions.maxOutputTokens ?? 0), Math.ceil(tokens / 10))
   return Math.min(own, limitOf(model, limits))
 }
 
-/** The size of a request that was refused as too long, estimated and as counted by the provider. */
+/** The size of a request that was refused as too long, as estimated here and as counted by the provider. */
 export interface SizeRefusal {
   /** Estimated tokens of the request. */
   readonly estimate: number
@@ -66,13 +66,14 @@ export interface SizeRefusal {
 }
 
 /**
- * Share of a refused size that is assumed to be accepted if the provider names no number, and the minimum of this assumed limit.
+ * If the provider names no number, this share of the refused size is assumed to be accepted. `MIN_ASSUMED` is the minimum of this
+ * assumed limit.
  */
 const BELOW_REFUSED = 0.9
 const MIN_ASSUMED = 1_000
 /**
- * A learned limit is at least this share of the number that the provider names, because its count of the request may include the
- * output.
+ * A learned limit is at least this share of the limit that the provider names. The provider's count of the request may include
+ * the output, and would give too low a limit.
  */
 const MIN_SHARE = 0.5
 
@@ -87,7 +88,7 @@ export function limitsAfter(limits: Limits | undefined, model: string, refusal: 
 
 function acceptedTokens({ estimate, maxTokens, tokens }: SizeRefusal): number {
   if (maxTokens === undefined) return Math.max(MIN_ASSUMED, Math.floor(estimate * BELOW_REFUSED))
-  // If the provider counted both numbers, their ratio is applied to the estimate.
+  // If the provider counted the request's tokens, the estimate is multiplied by the ratio of its limit to its count.
   const accepted = tokens === undefined ? estimate * BELOW_REFUSED : (estimate * maxTokens) / tokens
   return Math.floor(Math.min(maxTokens, Math.max(accepted, maxTokens * MIN_SHARE)))
 }

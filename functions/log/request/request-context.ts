@@ -3,7 +3,7 @@ import { isLeaders } from '../../domain/messages/message.ts'
 import type { Message } from '../../domain/messages/message.ts'
 import type { RequestMessage } from '../../domain/model-request.ts'
 
-/** Replaces the oldest messages, which no longer fit the request. */
+/** The note that replaces the oldest messages, which no longer fit the request. */
 export const CUT_NOTE =
   '<system_note>Earlier messages of this conversation are left out here: they no longer fit.</system_note>'
 

@@ -10,18 +10,18 @@ import { readJson } from '../json/exact-json.ts'
 
 /** The form in which a log's messages are sent to one model. */
 export interface RequestForm {
-  /** The model, as its agent names it. Default: every model's reasoning is sent, and nothing is repaired. */
+  /** The name of the model in its agent's settings. Default: every model's reasoning is sent, and nothing is repaired. */
   readonly model?: string
 }
 
-/** Replaces a message in requests to a model that refused it. */
+/** Text that replaces a message in requests to a model that refused the message. */
 const REFUSED_NOTE = '<system_note>A message was left out here: the model did not accept it.</system_note>'
-/** Replaces blank text for a model that refuses unknown parts. */
+/** Text that replaces blank text for a model that refuses unknown parts. */
 const EMPTY = '(empty)'
 
 const NO_REPAIRS: Repairs = { steps: [], omitted: [] }
 
-/** Returns the recorded repairs of requests to a model. `model`: as its agent names it. */
+/** Returns the recorded repairs of requests to a model. `model`: the name in its agent's settings. */
 export const repairsFor = ({ repairs }: Pick<SessionContext, 'repairs'>, model: string): Repairs =>
   repairs?.[fullModelName(model)] ?? NO_REPAIRS
 
@@ -53,7 +53,7 @@ export function toForm(
 
 /**
  * Whether this model made the completion. Reasoning and signatures are only valid for the model that made them (promises L5).
- * `asked`: the model as its agent names it.
+ * `asked`: the model's name in the agent's settings.
  */
 export const isMadeBy = ({ model, requestedModel }: AssistantMessage, asked: string): boolean =>
   [model, requestedModel].some(
@@ -87,7 +87,7 @@ const REPAIR: { readonly [step in RepairStep]: Repair } = {
   parts: (sent) => sent.flatMap(withKnownParts),
 }
 
-/** Removes reasoning, and the data that providers attached to parts, except that of the providers to keep. */
+/** Removes reasoning, and the data that providers attached to parts. `keeps` selects the providers whose data are kept. */
 function withoutReasoning(message: RequestMessage, keeps: (provider: string) => boolean): RequestMessage[] {
   if (message.role !== 'assistant') return [message]
   const parts = message.parts.flatMap((part) => {

@@ -7,12 +7,14 @@ import { recordedNumbers } from '../sources.ts'
 import { weighMessages } from './token-weight.ts'
 
 /**
- * Number of tokens from which a new rate replaces the previous one. With fewer tokens, the previous rate has more
- * weight.
+ * With this number of tokens, a newly measured rate and the previous rate have equal weight. With fewer tokens, the previous rate
+ * has more weight.
  */
 const LEARNED_OVER = 2_000
 const [MIN_RATE, MAX_RATE] = [0.2, 5]
-/** Tolerance of a usage in tokens, whatever its rate, because some providers do not count tools. */
+/**
+ * Number of tokens by which a plausible usage may differ from the estimate, whatever the rate. Some providers do not count tools.
+ */
 const LEEWAY = 1_000
 
 /** Inputs for measuring a request's size. */
@@ -22,7 +24,7 @@ export interface Measured extends ReplayOptions {
   readonly context: SessionContext
   /** Weight of the instructions and the declared tools. */
   readonly declarations: number
-  /** Whether no message that is sent is missing from `messages`. */
+  /** Whether `messages` has every message that is sent. */
   readonly isWhole: boolean
 }
 
@@ -30,13 +32,13 @@ export interface Measured extends ReplayOptions {
 export const tokensOf = (scale: Scale, weight: number): number =>
   Math.max(0, Math.round(scale.tokens + scale.rate * (weight - scale.weight)))
 
-/** Returns the weight of the request that the log and the decisions give. */
+/** Returns the weight of the request that is built from the log and the decisions. */
 const weightOf = (of: Measured): number => of.declarations + weighMessages(replay(of.messages, of))
 
 /**
- * Derives a scale from the provider's usage: the last request's tokens, and the tokens per unit of weight between the
- * first completion and the last. It thus learns the model's tokenizer for the scripts of this session. It is a pure
- * function of the log and the decisions.
+ * Derives a scale from the usage that the provider reported. The scale has the tokens of the last request, and the tokens per
+ * unit of weight between the first completion and the last one. It thus reflects how the model's tokenizer counts the scripts of
+ * this session. It is a pure function of the log and the decisions.
  */
 export function scaleOf(of: Measured): Scale {
   const { decided } = of.context
@@ -50,7 +52,7 @@ export function scaleOf(of: Measured): Scale {
   )
   const [first, last] = [counted[0], counted.at(-1)]
   if (last === undefined) return decided?.scale ?? { ...NOTHING, rate: 1 }
-  // The completion after a request records the numbers of that request.
+  // A completion records the source numbers that the request before it used.
   const numbers = new Map([...recordedNumbers(of.messages), ...(of.numbers ?? [])])
   const at = (message: Counted): Point => ({
     weight: weightBefore({ ...of, numbers }, message),

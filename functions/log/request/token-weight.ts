@@ -8,7 +8,7 @@ import type { RequestMessage, ToolDeclaration } from '../../domain/model-request
  * (`request-size.ts`).
  */
 
-/** Letters of a word per token. */
+/** Number of letters of a word that are counted as one token. */
 const LETTERS_OF_TOKEN = 8
 const WORD = 1
 const DIGIT = 0.7
@@ -19,7 +19,7 @@ const OTHER_LATIN = 0.75
 const OTHER_ALPHABET = 0.36
 /** Han, kana, hangul and full-width forms. */
 const EAST_ASIAN = 0.7
-/** Half of an emoji, and signs. */
+/** Each half of an emoji, and each sign. */
 const OTHER = 1
 
 const MESSAGE = 4
@@ -65,7 +65,7 @@ function weightOf(code: number): number {
   return OTHER
 }
 
-/** Parts of a log are shared objects in every request, so each is weighed once. */
+/** Every request shares the part objects of the log, so each part is weighed only once. */
 const weighed = new WeakMap<object, number>()
 
 /** Returns the estimated tokens of a request's messages. */

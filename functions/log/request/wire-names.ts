@@ -31,7 +31,7 @@ const MAPPED = new RegExp(`_x[0-9a-f]{${HASH_DIGITS}}$`)
  */
 export function wireName(name: string, { foreign, maxLength }: NameRules, fallback = 'tool'): string {
   if (name !== '' && name.length <= maxLength && !foreign.test(name) && !MAPPED.test(name)) return name
-  // UTF-8 would encode all unpaired surrogates alike.
+  // The hash is made of UTF-16, because UTF-8 would encode all lone surrogates alike.
   const end = `_x${sha256(Buffer.from(name, 'utf16le')).slice(0, HASH_DIGITS)}`
   const readable = name
     .replace(/^[^a-zA-Z]+/, '')
@@ -43,7 +43,7 @@ export function wireName(name: string, { foreign, maxLength }: NameRules, fallba
 const wireId = (id: string, rules: NameRules | undefined): string =>
   rules === undefined ? id : wireName(id, rules, 'call')
 
-/** Rules for one request. Without `ids`, ids are unchanged. */
+/** The rules for the names and ids in one request. If `ids` is absent, ids are unchanged. */
 export interface WireRules {
   readonly names: NameRules
   readonly ids?: NameRules

@@ -16,11 +16,11 @@ export interface WorkLine {
 /** Tracks the sub-agents of a session by the calls that started them. */
 export function createSubAgents() {
   const types = new Map<string, string>()
-  /** Calls without a result. */
+  /** Ids of the calls without a result. */
   const open: string[] = []
   /**
-   * Records of sub-agents, by call. In older files, they are between the call that started the sub-agent and its
-   * result. They are kept until the result is read.
+   * Kept records of sub-agents, by call. In older files, these records are between the call that started the sub-agent and the
+   * call's result. They are kept until the result is read.
    */
   const aside = new Map<string, { readonly line: number; readonly record: Fields }[]>()
   return {
@@ -54,7 +54,7 @@ export function createSubAgents() {
       aside.delete(call)
       return records.map((one) => ({ ...one, call }))
     },
-    /** Returns the calls with kept records, and the line of the first record. */
+    /** Returns the calls whose kept records were not removed, each with the line of its first record. */
     unanswered: () => [...aside].map(([call, [first]]) => ({ call, line: first?.line ?? 0 })),
   }
 }

@@ -7,7 +7,7 @@ type Fields = { readonly [name: string]: unknown }
 /** Matches the beginning of a text that the program wrote in its user's name. */
 const PROGRAM_TEXT =
   /^\s*(?:<(?:command-(?:name|message|args)|local-command-[a-z]+|task-notification|bash-std(?:out|err)|system-reminder)>|Caveat: The messages below|\[Request interrupted by user)/u
-/** The pattern that the first parser used. */
+/** The pattern that parser 1 uses instead. */
 const PROGRAM_TEXT_BEFORE =
   /^\s*(?:<command-(?:name|message|args)>|<local-command-std(?:out|err)>|Caveat: The messages below)/u
 const COMMAND = /<command-name>([^<]{1,200})<\/command-name>/u
@@ -40,9 +40,9 @@ export function typedParts(blocks: readonly Fields[], parser: Parser): JsonObjec
 }
 
 /**
- * Returns the parts of an input that was typed while the model worked, from its `queued_command` attachment. Returns
- * nothing for other records and for the program's notices. `seen`: uuids of earlier records; a copied attachment is
- * skipped.
+ * Returns the parts of an input that was typed while the model worked. They are in the record's `queued_command` attachment.
+ * Returns an empty list for other records and for the program's notices. `seen`: uuids of earlier records. A copy of an earlier
+ * attachment is skipped.
  */
 export function queuedInput(record: Fields, seen: Set<string>): JsonObject[] {
   const { attachment } = record
@@ -64,14 +64,15 @@ export function lacksContent({ type, message, attachment }: Fields): boolean {
 
 const isContent = (content: unknown): boolean => typeof content === 'string' || Array.isArray(content)
 
-/** Returns the blocks of a content, which may be a plain text. */
+/** Returns the blocks of a message's content. A plain text becomes one block. */
 export function blocksOf(content: unknown): readonly Fields[] {
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
   return Array.isArray(content) ? content.filter(isRecord) : []
 }
 
 /**
- * Returns a command with its arguments, as it was typed: `/review the parser`. Empty for a command without arguments.
+ * Returns a command with its arguments, as the person typed it: `/review the parser`. Returns an empty text for a command without
+ * arguments.
  */
 function commandOf(text: string): string | undefined {
   const name = text.trimStart().startsWith('<command-') ? COMMAND.exec(text)?.[1]?.trim() : undefined

@@ -8,23 +8,24 @@ import type { FileLine, Loop, Parser, Transcript } from './transcript.ts'
 type Fields = { readonly [name: string]: unknown }
 
 const METADATA = { cwd: 'folder', gitBranch: 'branch', version: 'agent_version' }
-/** Matches the preview of an output in a separate file, and captures the file's name. */
+/** Matches the preview of an output that is stored in a separate file. Captures the name of that file. */
 const PERSISTED = /^\s*<persisted-output>[^]{0,500}?saved to: [^\n]*[/\\]([\w-][\w.-]{0,199})\s*\n/u
-/** Records after the model's last message, and stop reasons that end a turn. */
+/** `AT_END`: types of records that follow the model's last message. `SAID_ALL`: stop reasons that end a turn. */
 const AT_END = new Set(['turn_duration', 'stop_hook_summary'])
 const SAID_ALL = new Set(['end_turn', 'stop_sequence', 'refusal'])
 /**
- * Reads a session of Claude Code. The order of the file counts, not its chain of parents. Repeated records (a resumed
- * session copies them), bookkeeping and the program's own texts are omitted.
- * `beside` reads a sub-agent's file, or an output by its name; undefined if there is none. A sub-agent's messages
- * follow the result of the call that started it.
+ * Reads a session of Claude Code, in the order of the file. Links from records to their parents are ignored. Omitted are
+ * bookkeeping, the program's own texts, and repeated records, which a resumed session copies. `beside` reads a sub-agent's file,
+ * or an output by its name; undefined if there is none. A sub-agent's messages follow the result of the call that started it.
  */
 export function readClaudeCode(lines: Iterable<FileLine>, beside: Beside, parser: Parser): Transcript {
   const messages = createMessages()
   const seen = new Set<string>()
   const taker = createTaker(messages, seen, { beside, parser })
   const titles = createTitles()
-  /** Ids of the sessions whose messages the file has. A copied session adds its own. */
+  /**
+   * Ids of the sessions that the file's messages belong to. A file may contain messages that were copied from another session.
+   */
   const sessions = new Set<unknown>()
   let id: string | undefined
   let metadata: Transcript['metadata'] = {}
@@ -64,8 +65,8 @@ function createTitles() {
       if (Object.hasOwn(TITLES, String(record['type']))) records.push(record)
     },
     /**
-     * Returns the session's title. A copied record may belong to another session: a summary belongs to the session of
-     * its `leafUuid`, the others have a session id.
+     * Returns the session's title. Titles in copied records may belong to other sessions. A summary belongs to the session of its
+     * `leafUuid`; other titles name their session's id.
      */
     of(sessions: ReadonlySet<unknown>, uuids: ReadonlySet<unknown>): string | undefined {
       const isOwn = ({ type, leafUuid, sessionId }: Fields): boolean =>
@@ -97,7 +98,7 @@ function createQueuedInputs(messages: ReturnType<typeof createMessages>, seen: S
       if (parts.length > 0) queued.push({ line, parts, time: timeIn(record) })
     },
     store,
-    /** Stores the inputs, unless the completion with this key has already begun. */
+    /** Stores the queued inputs before the completion with this key, unless that completion has already begun. */
     storeBefore(key: unknown): void {
       if (key !== completion) store()
       completion = key
@@ -115,7 +116,7 @@ interface Reading {
   readonly parser: Parser
 }
 
-/** Reads messages, with those of the sub-agents that their calls started. */
+/** Reads messages, and the messages of the sub-agents that their calls started. */
 function createTaker(messages: ReturnType<typeof createMessages>, seen: Set<string>, { beside, parser }: Reading) {
   const agents = createSubAgents()
   const members = createMembers(seen, beside)
@@ -128,7 +129,7 @@ function createTaker(messages: ReturnType<typeof createMessages>, seen: Set<stri
     takeQueued: queued.take,
     end(): void {
       takeWaiting()
-      // Work for calls without a result is placed at the end until they have one.
+      // Messages of sub-agents whose calls have no result yet are placed at the end. They move when the result is written.
       messages.openFrom()
       for (const agent of members.names()) takeWork(members.written(agent))
     },
@@ -199,9 +200,11 @@ const resultOf = (block: Fields, beside: Beside, parser: Parser) => ({
 
 /** Tracks sub-agents with separate files, by name. A later call may resume one. */
 function createMembers(seen: Set<string>, beside: Beside) {
-  /** The last call of each sub-agent that has a result, with the result's line. */
+  /** For each sub-agent: its last call that has a result, and the line of that result. */
   const calls = new Map<string, { readonly line: number; readonly call: string }>()
-  /** Yields the sub-agent's records up to this time that were not read before, as work for its last call. */
+  /**
+   * Yields the sub-agent's records that were not read before, up to the time `until`. They belong to the sub-agent's last call.
+   */
   function* written(agent: string, until?: string): Generator<WorkLine> {
     const { line = 0, call = '' } = calls.get(agent) ?? {}
     for (const { value: record } of beside.agentLines(agent) ?? []) {
@@ -212,7 +215,7 @@ function createMembers(seen: Set<string>, beside: Beside) {
   return {
     names: () => calls.keys(),
     written,
-    /** Records the result of a sub-agent's call, and returns its records up to that time. */
+    /** Records the result of a sub-agent's call. Returns the sub-agent's records up to the time of the result. */
     returned(agent: string, call: { readonly line: number; readonly call: string }, time: string | undefined) {
       calls.set(agent, call)
       return written(agent, time)
@@ -220,7 +223,7 @@ function createMembers(seen: Set<string>, beside: Beside) {
   }
 }
 
-/** Replaces a preview of an output by the whole output. */
+/** Replaces the preview of an output by the whole output. */
 function wholeOf(part: JsonObject, beside: Beside): JsonObject {
   const name = typeof part['text'] === 'string' ? PERSISTED.exec(part['text'])?.[1] : undefined
   const text = name === undefined ? undefined : beside.output(name)

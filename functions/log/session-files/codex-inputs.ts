@@ -8,19 +8,19 @@ type Input = string | typeof OF_PROGRAM
 type Fields = { readonly [name: string]: unknown }
 
 /**
- * Matches texts that the program gave its model in its user's name. Their tags have an underscore in the name, except
- * these.
+ * Matches texts that the program gave its model in its user's name. Most of them begin with a tag whose name has an underscore.
+ * The pattern lists the other beginnings.
  */
 const PROGRAM_TEXT =
   /^\s*(?:<(?:permissions|skills?|hook|instructions|INSTRUCTIONS|[a-z]+(?:_[a-z]+)+)\b[^>]*>|# AGENTS\.md instructions for )/u
-/** The pattern that the first parser used. */
+/** The pattern that parser 1 uses instead. */
 const PROGRAM_TEXT_BEFORE =
   /^\s*<(?:environment_context|user_instructions|permissions|skills_instructions|turn_aborted)\b/u
 
 /**
- * Distinguishes typed inputs from the program's texts. Files also list typed texts in events. If there is such an event
- * between two answers of the model, only items with its text are typed. Elsewhere, an item is typed unless it begins
- * like a text of the program.
+ * Distinguishes inputs that a person typed from texts of the program. Some files also list typed texts in events. If events list
+ * typed texts between two answers of the model, only the items with these texts were typed. Otherwise, an item was typed unless
+ * it begins like a text of the program.
  */
 export function typedInputs(lines: readonly FileLine[], parser: Parser) {
   const listed = new Map<number, Input>(parser === 1 ? [] : turnsOf(lines).flatMap((turn) => inputsOf(turn)))
@@ -36,8 +36,8 @@ export function typedInputs(lines: readonly FileLine[], parser: Parser) {
 }
 
 /**
- * The records between two answers of the model: its user items, by line, with their texts, and the typed texts in
- * events.
+ * The records between two answers of the model: the user items, each with its line and texts, and the typed texts that events
+ * list.
  */
 interface Turn {
   readonly items: { readonly line: number; readonly texts: readonly string[] }[]
@@ -58,7 +58,10 @@ function turnsOf(lines: readonly FileLine[]): Turn[] {
   return turns
 }
 
-/** Assigns each user item its typed text, or marks it as the program's. Only for turns with typed texts in events. */
+/**
+ * Assigns each user item its typed text, or marks it as a text of the program. Returns nothing for a turn without typed texts in
+ * events.
+ */
 function inputsOf({ items, typed }: Turn): [line: number, input: Input][] {
   if (typed.length === 0) return []
   const inputs = new Map<number, Input>(items.map(({ line }) => [line, OF_PROGRAM]))

@@ -17,9 +17,9 @@ const AT_END = new Set(['task_complete', 'turn_complete', 'turn_aborted'])
 const DATA_URL = /^data:([^;,]+);base64,(.+)$/su
 
 /**
- * Reads a session of Codex: the items that its model saw. Events that were only displayed, and copies by a compaction
- * or a fork, are omitted. Exceptions are the exit code of a command and its whole output. The oldest files have bare
- * items, and no times except that of the first line.
+ * Reads a session of Codex: the items that its model saw. Omits events that were only displayed, and items that a compaction or a
+ * fork copied. Two things are read from events nevertheless: a command's exit code and its whole output. In the oldest files,
+ * items have no envelope, and only the first line has a time.
  */
 export function readCodex(lines: readonly FileLine[], parser: Parser): Transcript {
   const messages = createMessages()
@@ -45,7 +45,7 @@ export function readCodex(lines: readonly FileLine[], parser: Parser): Transcrip
   }
   return { id, title: undefined, metadata, messages: messages.end(), faults: damagedOfCodex(lines) }
 
-  /** The first record describes this file. A fork copies its parents' records after it. */
+  /** The first such record describes this file. In a fork, the records of its parents follow it. */
   function describe(meta: Fields): void {
     if (id !== undefined) return
     id = textIn(meta, 'id')
@@ -111,7 +111,7 @@ interface Result {
   readonly failed: boolean
 }
 
-/** Collects how commands ended. These events precede the results for the model. */
+/** Collects the exit codes and outputs of commands. Their events precede the results for the model. */
 function createCommandEnds() {
   const ends = new Map<string, { readonly failed: boolean; readonly output: string }>()
   return {
@@ -121,7 +121,10 @@ function createCommandEnds() {
       const failed = typeof code === 'number' && code !== 0
       if (call !== undefined) ends.set(call, { failed, output: textIn(event, 'aggregated_output') ?? '' })
     },
-    /** Returns the result with its exit code, and with the whole output if the model got less. */
+    /**
+     * Returns the result with the command's exit code. If the model got only a part of the output, the result has the whole
+     * output.
+     */
     applied(call: string, { parts, failed }: Result): Result {
       const end = ends.get(call) ?? { failed: false, output: '' }
       const shown = parts.reduce((sum, { text }) => sum + (typeof text === 'string' ? text.length : 0), 0)

@@ -42,7 +42,7 @@ function faultOfBlock(block: unknown): string | undefined {
 function faultOfCodex(record: Fields): string | undefined {
   const { payload } = record
   if (record['type'] === 'response_item' && !isRecord(payload)) return 'has no payload'
-  // The oldest files have bare items.
+  // In the oldest files, items have no envelope.
   const item = record['type'] === 'response_item' && isRecord(payload) ? payload : record
   const type = textIn(item, 'type') ?? ''
   if (type === 'message') return faultOfCodexMessage(item)

@@ -3,11 +3,11 @@ import { readJson } from '../json/exact-json.ts'
 import { isRecord } from './transcript.ts'
 
 /**
- * Codes of extensions with fields: constructors with keyword arguments, and Pydantic models: `[module, class, fields,
- * …]`.
+ * Codes of extensions for objects with fields: constructors with keyword arguments, and Pydantic models. Their content is
+ * `[module, class, fields, …]`.
  */
 const WITH_FIELDS = [2, 4, 5]
-/** Code of a channel's snapshot; such a channel is stored as changes. */
+/** Code of the snapshot of a channel that is otherwise stored as changes. */
 const SNAPSHOT = 7
 
 /** An object of LangGraph: its class and its fields. Other kinds of extensions are ignored. */

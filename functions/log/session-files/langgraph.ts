@@ -16,7 +16,7 @@ export interface CheckpointRow {
   readonly checkpoint: Uint8Array
 }
 
-/** A message, with its first position and time. */
+/** A message, with the row and time of the first checkpoint that has it. */
 interface Found {
   readonly line: number
   readonly time: string | undefined
@@ -63,7 +63,7 @@ export function readLangGraph(
 }
 
 /**
- * Adds an id and a content key to each message of a list. Two messages without ids but with equal content remain two.
+ * Adds an id and a content key to each message of a list. Messages without ids stay separate even if their contents are equal.
  */
 function named(list: readonly GraphObject[]) {
   const counts = new Map<string, number>()
@@ -124,14 +124,14 @@ type Call = ReturnType<typeof callsOf>[number]
 
 /** Tracks the calls of messages that were changed. */
 function createVersions() {
-  /** Calls without a result, by the id of their message. */
+  /** Calls that have no result yet, by the id of their message. */
   const open = new Map<string, readonly Call[]>()
   /** Calls with a result, by call id, with the ids of the calling message and of the result. */
   const ended = new Map<string, { readonly call: Call; readonly of: string; readonly by: string }>()
   return {
     /**
-     * Returns the calls of a changed message that have no result yet, and the open calls of its previous form, which the change
-     * abandons.
+     * `calls`: the calls of a changed message that have no result yet. `given`: the open calls of the message's previous form,
+     * which the change abandons.
      */
     called(
       { id }: Found,
@@ -148,8 +148,8 @@ function createVersions() {
       return { calls: left, given }
     },
     /**
-     * Returns the call of a result that had an earlier form; undefined for a new result, which is assigned to its open
-     * call.
+     * Returns the call of a changed result, to which the result's earlier form was assigned. Undefined for a new result, which is
+     * assigned to its open call.
      */
     answered({ id }: Found, call: string): Call | undefined {
       const before = ended.get(call)
@@ -198,7 +198,7 @@ function partsOf(content: unknown): JsonObject[] {
   return Array.isArray(content) ? content.flatMap((block: unknown) => partOf(block)) : []
 }
 
-/** Converts a content block, in the forms of LangChain and of the providers that it passes on. */
+/** Converts a content block. It has LangChain's own form, or the form of a provider whose blocks LangChain passes on. */
 function partOf(block: unknown): JsonObject[] {
   if (typeof block === 'string') return partsOf(block)
   if (!isRecord(block)) return []

@@ -6,14 +6,14 @@ export interface CallIn {
   readonly sequence: number
 }
 
-/** Fields that tie a result to its original round; they are removed. */
+/** Fields that name a result's original round. They are removed from the result. */
 const OF_ROUND = ['id', 'run_id', 'round', 'sequence', 'parent_message_id']
-/** Fields that a completion with only this call keeps. */
+/** Fields that the new completion keeps from the original one. It has only this call. */
 const OF_COMPLETION = ['role', 'agent', 'parent_tool_call_id', 'created_at', 'model']
 
 /**
- * Returns a round for a result that arrived after its call was closed as `interrupted`, which is final. The round is
- * new: a completion with only this call, and the result. Both messages have the form of their originals.
+ * Returns a new round for a result that arrived after its call was closed as `interrupted`, because that status is final. The
+ * round has a completion with only this call, and the result. Both messages have the form of their originals.
  */
 export function lateRound({ message, sequence }: CallIn, result: JsonObject): readonly JsonObject[] {
   const calls = message['tool_calls'] as readonly Json[]

@@ -5,7 +5,7 @@ import type { JsonObject } from '../../domain/json.ts'
 export interface FilePlace {
   readonly line: number
   /**
-   * Position within the line, if the line has several messages, or if the document begins there: `[3]`, `7:
+   * Position of a message within the line. Set if the line has several messages, or if a document begins there: `[3]`, `7:
    * messages[3]`.
    */
   readonly at?: string
@@ -18,24 +18,24 @@ export interface FileLine extends FilePlace {
 
 /** Why a line was not imported. */
 export interface Fault extends FilePlace {
-  /** Path of the file. Absent for the file that is read. */
+  /** Path of the file. Absent if the fault is in the session file itself. */
   readonly path?: string
   readonly reason: string
 }
 
-/** A message in the form of an import, with the line that it ends with. */
+/** A message in the form of an import, with the line at which it ends. */
 export interface FileMessage extends FilePlace {
   readonly value: JsonObject
   /**
-   * Set on the first message that may still change while a program writes to its file. `text`: the model may say more.
-   * `calls`: calls are still in progress.
+   * Set on the first message that may still change while a program writes to its file. `text`: the model may add text. `calls`:
+   * calls are still in progress.
    */
   readonly open?: 'text' | 'calls'
 }
 
 /**
- * Versions of the session-file readers. Parser 1 dropped queued inputs and the arguments of commands, and treated
- * notices of programs as user input. Sessions that it imported keep their messages; parser 2 continues them.
+ * Versions of the session-file readers. Parser 1 drops queued inputs and the arguments of commands, and treats notices of
+ * programs as user input. Sessions that parser 1 imported keep their messages, and parser 2 continues them.
  */
 export type Parser = 1 | 2
 export const NEWEST_PARSER: Parser = 2
@@ -101,7 +101,7 @@ export interface Loop {
 const namesOf = (loop: Loop | undefined): JsonObject =>
   loop === undefined ? {} : { agent: loop.agent, parent_tool_call_id: loop.parentToolCallId }
 
-/** Builds one assistant message from all pieces; undefined if they have no content. */
+/** Builds one assistant message from the pieces of a completion; undefined if the pieces have no content. */
 function completionOf(pieces: readonly Piece[], base: JsonObject): JsonObject | undefined {
   const calls = pieces.flatMap((piece) => piece.calls ?? [])
   const parts = pieces.flatMap((piece) => [
@@ -121,7 +121,7 @@ function completionOf(pieces: readonly Piece[], base: JsonObject): JsonObject | 
 }
 
 interface Result {
-  /** Id of its call. */
+  /** Id of the call that the result belongs to. */
   readonly id: string
   readonly parts: readonly JsonObject[]
   readonly failed: boolean
@@ -140,11 +140,14 @@ interface OpenEnd {
   readonly open: NonNullable<FileMessage['open']>
 }
 
-/** Tracks the last completion of each loop, its index, and which of its calls have a result. */
+/** Tracks the last completion of each loop: its index, and which of its calls have a result. */
 function createLastCompletions() {
   const lasts = new Map<string | undefined, { completion: Completion; place: number; answered: Set<string> }>()
   return {
-    /** Returns the completion's index: its previous one, or else `next`. */
+    /**
+     * Returns the completion's index. If it is already the last completion of its loop, it keeps its index. Otherwise it gets
+     * `next`.
+     */
     take(completion: Completion, next: number): number {
       const loop = completion.loop?.parentToolCallId
       const before = lasts.get(loop)
@@ -174,7 +177,10 @@ function createLastCompletions() {
 const callsOf = (completion: Completion | undefined): string[] =>
   completion?.pieces.flatMap(({ calls = [] }) => calls.map(({ id }) => id)) ?? []
 
-/** Marks where the open end begins: at the last completion, or at the messages of a member whose call has no result. */
+/**
+ * Marks the message at which the open end begins. It is the last completion, or the first message of members whose call has no
+ * result.
+ */
 function withOpenEnd(messages: readonly FileMessage[], last: OpenEnd | undefined, members = messages.length) {
   const rest: OpenEnd | undefined = members < messages.length ? { place: members, open: 'calls' } : undefined
   const end = rest === undefined || (last !== undefined && last.place < rest.place) ? last : rest
@@ -182,9 +188,9 @@ function withOpenEnd(messages: readonly FileMessage[], last: OpenEnd | undefined
 }
 
 /**
- * Collects the messages of a file. Consecutive pieces of an assistant with the same key become one message. Only
- * results of the completion's calls may be between them, and only while other calls have no result: one call may end
- * before the next is written.
+ * Collects the messages of a file. Consecutive pieces of an assistant message, which have the same key, become one message.
+ * Results of its calls may be between the pieces while other calls of it have no result. One call may end before the next is
+ * written.
  */
 export function createMessages() {
   const messages: FileMessage[] = []
@@ -225,7 +231,7 @@ export function createMessages() {
       const times = { created_at: called.get(id) ?? time, completed_at: time }
       add(line, loop, { role: 'tool', tool_call_id: id, status, ...times, parts })
     },
-    /** Adds a call without a result whose member has worked. The member's messages follow. */
+    /** Adds a call that has no result although its member has worked. The member's messages follow. */
     unanswered(line: number, id: string): void {
       flush()
       add(line, undefined, { role: 'tool', tool_call_id: id, status: 'running', created_at: called.get(id), parts: [] })
@@ -235,7 +241,7 @@ export function createMessages() {
       flush()
       lasts.end(undefined)
     },
-    /** Marks that later messages may move when the file grows. */
+    /** Marks that messages added after this call may move when the file grows. */
     openFrom(): void {
       flush()
       openFrom ??= messages.length
