@@ -164,7 +164,7 @@ async function deliverInSlot(
 
 /**
  * Leaves a delivery whose settings this process does not have. If hints start deliveries, all processes have the same settings,
- * so a hinted delivery is postponed. Otherwise each process sweeps, and the delivery becomes due for the others.
+ * so a hinted delivery is postponed. Otherwise each process sweeps, so the delivery becomes due for other processes.
  */
 const leave = (dependencies: DriverDependencies, seen: Delivery): Promise<void> =>
   dependencies.hintLater !== undefined && seen.hinted === true

@@ -32,12 +32,13 @@ type AssistantRequest = Extract<RequestMessage, { role: 'assistant' }>
 export const CUT_OFF_NOTE = '<system_note>The answer above was cut off by an error. Go on from there.</system_note>'
 
 /**
- * Returns the messages of the next model request: the summary, the note on omitted messages, then the messages. It is a
+ * Returns the messages of the next model request: the summary, the note on omitted messages, then the messages of the log. It is
+ * a
  * pure function of the log (ascending ids) and the decisions. The result is always valid and has a stable prefix
  * (promises R1–R7). Calls and results are matched by assistant message and sequence, never by the provider's ids.
  *
- * Only the text of a failed completion is sent. A run without an input of its own (`continue`) belongs to the turn of
- * the run that it continues.
+ * Only the text of a failed completion is sent. A run that has no input (`continue`) belongs to the turn of the run that it
+ * continues.
  */
 export function replay(messages: readonly Message[], options: ReplayOptions): RequestMessage[] {
   const { context = {} } = options
@@ -66,7 +67,9 @@ export function replayEach(
   }))
 }
 
-/** Marks the calls whose ids an earlier call has. `ids` has the ids of all earlier calls, and gets those of these calls. */
+/**
+ * Marks the calls whose ids an earlier call has. `ids` has the ids of all earlier calls. The ids of these calls are added to it.
+ */
 function withRepeatedIds(
   sent: readonly RequestMessage[],
   message: string,

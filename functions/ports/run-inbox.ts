@@ -30,7 +30,7 @@ export interface NewRun {
   readonly startAs?: string
 }
 
-/** The limits for a new run, whatever its session. */
+/** The limits that apply to a new run in any session. */
 export type RunLimits = Pick<NewRun, 'keyId' | 'mostActive' | 'budget'>
 
 export interface Enqueued {
@@ -65,8 +65,8 @@ export type Cancelled =
  */
 export interface RunInbox {
   /**
-   * Accepts a run. Its id is greater than that of every run accepted before, whatever the clocks say, and runs execute
-   * in that order. If the session is paused with waiting calls, the paused run is cancelled as `superseded`. The first
+   * Accepts a run. Its id is greater than the id of every run accepted before, even if clocks differ. Runs execute in the order
+   * of their ids. If the session is paused with waiting calls, the paused run is cancelled as `superseded`. The first
    * input with a letter or digit in a line becomes the session's opening, even while it is queued. It also becomes the
    * session's title if there is none (`log/title.ts`).
    *

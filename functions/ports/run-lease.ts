@@ -22,8 +22,8 @@ export interface RunLease {
    */
   readHeaderEventually(key: SessionKey): Promise<SessionHeader | undefined>
   /**
-   * Starts the first queued run. Succeeds only if the session has no lease and no active run, and still has the generation of
-   * `seen`. The input becomes a message whose id is greater than the log's last.
+   * Starts the first queued run. Succeeds only if the session is free, has no active run, and still has the generation of `seen`.
+   * The input becomes a message whose id is greater than the log's last.
    */
   start(seen: SessionHeader, owner: string): Promise<Started | undefined>
   /**

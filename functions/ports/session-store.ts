@@ -44,7 +44,7 @@ export interface SummaryByHand {
   readonly account: UsageAccount
   /** Undefined if the summary failed; then only its usage is counted. */
   readonly context?: SessionContext & { readonly summary: Summary }
-  /** The last message that the previous summary covers. The new summary replaces it. */
+  /** The last message that the previous summary covers. The new summary replaces the previous one. */
   readonly from?: string
   readonly idempotency?: Idempotency
 }

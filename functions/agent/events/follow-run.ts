@@ -145,8 +145,8 @@ const isOfInput = (event: RunEvent): event is RunStateEvent =>
   event.type === 'run.queued' || event.type === 'run.cancelled'
 
 /**
- * Yields a run's stored events so far. They are the first events of `followRun`. If the run has ended or waits, the last
- * event says so.
+ * Yields a run's stored events so far. They are the first events of `followRun`. If the run has ended or waits for its caller,
+ * the last event is its end or its pause.
  */
 export async function* eventsSoFar(
   { reader, lease }: Pick<FollowDependencies, 'reader' | 'lease'>,

@@ -84,7 +84,7 @@ export function createCutRounds(): CutRounds {
   }
 }
 
-/** Builds a completion with these calls of another one, without its text. */
+/** Builds a completion from another one: it has only these calls, and no text. */
 function restOf(of: ClosedAssistantMessage, left: ReadonlySet<number>): Rest {
   const sequences = [...left]
   const toolCalls = sequences.flatMap((sequence) => of.toolCalls.slice(sequence, sequence + 1))

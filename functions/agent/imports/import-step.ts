@@ -43,7 +43,7 @@ export interface Import {
   begin: AppendOptions['begin']
 }
 
-/** Attempts to store one step. An attempt fails only if another writer has changed the session meanwhile. */
+/** Attempts to store one step. An attempt fails only if another writer has changed the session during the attempt. */
 const ATTEMPTS = 5
 /** Arguments longer than this, in characters, take milliseconds to parse. */
 const LONG = 64 * 1024

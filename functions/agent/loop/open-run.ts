@@ -66,7 +66,7 @@ async function openLeader(state: RunState): Promise<void> {
 
 async function readSession({ store, held: { lease } }: RunState): Promise<Session> {
   const session = await store.sessions.read(lease)
-  // The session was deleted meanwhile; the deleting process holds the lease.
+  // The session was deleted after this process acquired the lease. The deleting process holds the lease now.
   if (session === undefined) throw new LeaseLost(lease.session, lease.generation)
   return session
 }

@@ -125,8 +125,8 @@ export interface ResultWriter {
   /** Aborts when a write fails: then nothing that builds on the results may be stored. */
   readonly signal: AbortSignal
   /**
-   * Starts to store a call's result: first its object, if it has one, then its row. The model may be sent the result before it is
-   * stored.
+   * Starts to store a call's result: first its object, if it has one, then its row. A request to the model may contain the result
+   * before it is stored.
    */
   write(result: {
     readonly row: ToolMessage

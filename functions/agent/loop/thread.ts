@@ -173,7 +173,7 @@ export function lastRoundReason(thread: Thread, asked?: Pick<AssistantMessage, '
   return tokensBefore(thread, asked?.id, own) >= maxRunTokens ? 'budget' : undefined
 }
 
-/** Sums the tokens of the completions before the id `before`. With `among`, sums only those whose ids it contains. */
+/** Sums the tokens of the completions before the id `before`. With `among`, sums only completions whose ids are in `among`. */
 function tokensBefore({ budget }: Thread, before: string | undefined, among?: ReadonlySet<string>): number {
   let sum = 0
   for (const [id, tokens] of budget.taken)

@@ -52,7 +52,7 @@ export type CallResolution = Given & {
   readonly messageId?: string
 }
 
-/** The resolution of the call in this row, whatever its call id. */
+/** The resolution of a call that is identified by its row alone. */
 export type RowResolution = Given & { readonly toolCallId?: undefined; readonly messageId: string }
 
 /** The content of a session's next request. */
@@ -111,8 +111,8 @@ export interface AgentService {
   cancel(key: SessionKey, runId: string): Promise<void>
   /**
    * Yields a run's events: those of its log from the start of the round of event `after` (or of the run), then live
-   * ones. Stored events arrive within 1 s wherever the run executes; deltas arrive only if it executes here. Ends after
-   * a terminal event of a run that is not resumed. Also ends, without rejecting, when `signal` aborts. A reader that
+   * ones. Stored events arrive within 1 s wherever the run executes; deltas arrive only if it executes here. Ends after the run's
+   * end, or after a pause in which it still waits. Also ends, without rejecting, when `signal` aborts. A reader that
    * falls behind gets the current round again from its start.
    */
   follow(
@@ -120,10 +120,12 @@ export interface AgentService {
     runId: string,
     options: { readonly after?: string; readonly signal: AbortSignal },
   ): AsyncIterable<RunEvent>
-  /** Yields the events so far, from the log. If the run has ended or waits, the last event says so. */
+  /**
+   * Yields the events so far, from the log. If the run has ended or waits for its caller, the last event is its end or its pause.
+   */
   soFar(key: SessionKey, runId: string): AsyncIterable<RunEvent>
   /**
-   * Resolves when the run has ended or waits for its caller, whichever process executes it, or when `signal` aborts.
+   * Resolves when the run has ended, when it waits for its caller, or when `signal` aborts. Any process may execute the run.
    */
   settled(key: SessionKey, runId: string, signal: AbortSignal): Promise<void>
   /**

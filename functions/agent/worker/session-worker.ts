@@ -194,8 +194,8 @@ const handOffOf = ({ afterRound, atOnce }: Stops): HandOff => ({
 
 /**
  * Reads the session's header, then starts or resumes a run and claims it (session-protocol, Read). Returns undefined if
- * there is nothing to do here. Reads nothing that may crash the process: `openRun` first ends runs that crash
- * repeatedly.
+ * there is nothing to do here. Data that may crash the process are not read here: `openRun` reads them, after it has ended runs
+ * that crash repeatedly.
  */
 async function acquire(dependencies: Dependencies, key: SessionKey): Promise<HeldRun | undefined> {
   const { lease: leases, clock, janitor, reader } = dependencies

@@ -19,7 +19,7 @@ const OTHER_LATIN = 0.75
 const OTHER_ALPHABET = 0.36
 /** Han, kana, hangul and full-width forms. */
 const EAST_ASIAN = 0.7
-/** Each half of an emoji, and each sign. */
+/** Weight of each half of an emoji, and of each sign. */
 const OTHER = 1
 
 const MESSAGE = 4

@@ -8,7 +8,7 @@ export interface CallIn {
 
 /** Fields that name a result's original round. They are removed from the result. */
 const OF_ROUND = ['id', 'run_id', 'round', 'sequence', 'parent_message_id']
-/** Fields that the new completion keeps from the original one. It has only this call. */
+/** Fields that the new completion keeps from the original one. The new completion has only this call. */
 const OF_COMPLETION = ['role', 'agent', 'parent_tool_call_id', 'created_at', 'model']
 
 /**

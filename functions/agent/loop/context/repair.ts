@@ -190,7 +190,7 @@ export function contextAfterRefusal(state: RunState): SessionContext {
 
 /**
  * Undoes the repair steps of a member whose request was refused in every form. The steps stay if another thread with the same
- * model has had a completion since.
+ * model has had a completion since they were added.
  */
 export async function undoMembersSteps(state: RunState, member: Thread): Promise<void> {
   const decided = decidedOf(state, member)

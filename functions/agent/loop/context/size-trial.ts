@@ -9,8 +9,8 @@ import { decidedOf, loadContext } from './context.ts'
 import type { Asked } from './context.ts'
 
 /**
- * Begins the trial of a smaller request. It holds the state before the truncation (`cut`) and is recorded with it, so that the
- * next holder can undo both.
+ * Begins the trial of a smaller request. The trial holds the state before the truncation (`cut`). Both are recorded together, so
+ * that the next holder can undo them.
  */
 export const beginTrial = (state: RunState, { thread }: Asked): CutTrial => {
   const { cut, decided } = decidedOf(state, thread)
@@ -18,8 +18,9 @@ export const beginTrial = (state: RunState, { thread }: Asked): CutTrial => {
 }
 
 /**
- * Returns the state of the recorded trial of a smaller request. `open`: the request has no completion yet. `failed`: it was
- * refused in this run, and its cut is undone. Undefined if there is no trial, or if the thread has had a completion since then.
+ * Returns the state of the recorded trial of a smaller request. `open`: the request has no completion yet. `failed`: the request
+ * was refused in this run, and its truncation is undone. Undefined if there is no trial, or if the thread has had a completion
+ * since the trial began.
  */
 export function sizeTrialOf(state: RunState, thread: Thread): 'open' | 'failed' | undefined {
   const { trial } = decidedOf(state, thread)

@@ -26,7 +26,7 @@ import type { Thread } from '../thread.ts'
 import { countUnstoredOf, estimatedUsage } from './unstored-usage.ts'
 import { createCharacterJoiner } from './whole-characters.ts'
 
-/** Timeout of a request between two events, in milliseconds, unless the agent's options set another one. */
+/** Maximum time between two events of a response, in milliseconds. The agent's options may set another limit. */
 const SILENT_MS = 120_000
 const RETRIES = 3
 /** Longest `Retry-After` that is waited for. If a provider asks for more, the run fails. */
