@@ -45,7 +45,7 @@ const HEADERS_FOR_PAGES = [
   'X-Run-Id',
   'Preference-Applied',
   'Retry-After',
-  // Without it, OpenAI's SDKs retry errors that must not be retried.
+  // Without this header, OpenAI's SDKs retry errors that must not be retried.
   'X-Should-Retry',
   'X-Request-Id',
   'Content-Range',
@@ -69,8 +69,8 @@ export function createApp(dependencies: AppDependencies): App {
       cors({
         origin: settings.corsOrigins.includes('*') ? '*' : [...settings.corsOrigins],
         allowMethods: ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE'],
-        // Empty: all requested headers are allowed, because SDKs add their own. None of a browser's own headers
-        // authenticates a caller.
+        // The empty list allows all headers, because SDKs add their own. This is safe: no header that a browser adds by
+        // itself authenticates a caller.
         allowHeaders: [],
         exposeHeaders: HEADERS_FOR_PAGES,
         maxAge: 600,
@@ -81,7 +81,7 @@ export function createApp(dependencies: AppDependencies): App {
   const access = { ...dependencies, keyUse: createKeyUse(dependencies) }
   app.use('/v1/*', authentication(access), refuseWhenStopping(dependencies), body)
   app.use('/openai/v1/*', authentication(access), refuseWhenStopping(dependencies), body)
-  // All MCP requests only read, although each of them is a POST.
+  // All MCP requests only read data, although each of them is a POST. So they need only the scope `read`.
   app.use('/mcp', authentication(access, 'read'), refuseWhenStopping(dependencies), body)
 
   const parts = {

@@ -27,7 +27,7 @@ export function createConstantFiles(): (name: string, make: () => Content | Prom
     if (known !== undefined) return known
     const file = prepared(make)
     files.set(name, file)
-    // The caller gets the error from the returned promise.
+    // This handler only forgets the failed build. The caller gets the error from the returned promise.
     file.catch(() => files.delete(name))
     return file
   }

@@ -22,13 +22,14 @@ import type { SharedBytes } from './streaming/response-bodies.ts'
 export interface AppSettings {
   readonly version: string
   /**
-   * Until a key has been created, requests without a key act for the tenant `default`. Each request must then name a
-   * loopback host and, if it has an origin, the server's own.
+   * Whether requests without a key act for the tenant `default` until a key has been created. The host that such a
+   * request names must be a loopback host. If the request has an `Origin`, that must be the server's own or an allowed
+   * one.
    */
   readonly openAccess: boolean
   /** Origins whose pages may call the API from a browser; `*` for all (with a key). Empty: only the server's own. */
   readonly corsOrigins: readonly string[]
-  /** Names of agents by the other names that facades accept; none by default. */
+  /** Other names that facades accept for agents: the agent's name by alias. None by default. */
   readonly aliases?: ReadonlyMap<string, string>
   /** Limits on keys and tenants. */
   readonly caps: Caps
@@ -62,8 +63,8 @@ export interface AppDependencies {
   /** Inbound endpoints that authenticate their own requests; none by default. */
   readonly endpoints?: readonly InboundEndpoint[]
   /**
-   * Read at each request. Aborts when the process is about to stop: streams and waits end, and inputs are rejected with
-   * 503.
+   * Returns the signal that aborts when the process is about to stop. Streams and waits then end, and inputs are
+   * rejected with 503. Called at each request.
    */
   readonly stopping: () => AbortSignal
 }
@@ -79,7 +80,7 @@ export interface RouteDependencies extends AppDependencies {
 
 export interface AppEnv {
   Bindings?: {
-    /** The prefix before the paths in the address that the caller used. */
+    /** The path prefix in the address that the caller used, before the API's own paths. */
     readonly base?: string
     /** On a local server: the stream that the response is written to. */
     readonly outgoing?: { destroy(): void }
@@ -87,7 +88,7 @@ export interface AppEnv {
   }
   Variables: {
     requestId: string
-    /** Whether no key has been created yet, so that none is needed. */
+    /** Whether requests need no key, because none has been created yet. */
     open: boolean
     caller: Caller
     /** The original request: its signal aborts when the client disconnects. */

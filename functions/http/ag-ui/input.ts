@@ -6,7 +6,7 @@ import type { ChatInput } from '../openai/chat/chat-request.ts'
 import { agUiMessage } from './schemas.ts'
 import type { AgUiMessage, RunAgentInput } from './schemas.ts'
 
-/** Converts an AG-UI input to our format. Also returns the decisions on approvals that it contains. */
+/** Converts an AG-UI input to our format. Also returns the approval decisions that the input contains. */
 export function readAgUiInput(body: RunAgentInput): {
   readonly input: ChatInput
   readonly decisions: ReadonlyMap<string, boolean>

@@ -47,7 +47,7 @@ const message = z.discriminatedUnion(
   ],
   'must have the role system, developer, user, assistant, tool, reasoning or activity',
 )
-/** Checked by the handler, because API client generators fail on a schema of this depth. */
+/** A message of AG-UI. The handler checks messages, because API client generators fail on a schema of this depth. */
 export const agUiMessage = message
 export type AgUiMessage = z.output<typeof message>
 

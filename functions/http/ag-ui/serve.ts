@@ -29,7 +29,7 @@ export const serveAgUi = (
   body: RunAgentInput,
 ): Promise<Response> =>
   whileCounted(dependencies, c, async (call) => {
-    // On this path, the agent's name is in the address.
+    // The agent's name is a part of this route's path.
     const agent = aliasedAgent(dependencies, name)
     if (!dependencies.agents.has(agent)) throw new RequestError(404, 'agent_not_found', `there is no agent ${name}`)
     const { input, decisions } = readAgUiInput(body)

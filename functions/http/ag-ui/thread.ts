@@ -24,8 +24,8 @@ interface Of {
 type CallLocation = Pick<ToolMessage, 'runId' | 'round' | 'sequence' | 'parentMessageId'>
 
 /**
- * The id of a call for the client. A client keeps all runs of a thread, but models reuse call ids, so the id contains
- * the run.
+ * The id of a call for the client. A client keeps all runs of a thread, but models reuse call ids. So the id contains
+ * the run's id.
  */
 export const agUiCallId = ({ runId, round, sequence, parentMessageId }: CallLocation): string =>
   `${runId}:${round}:${sequence}${parentMessageId === undefined ? '' : `:${parentMessageId}`}`
@@ -36,7 +36,7 @@ export function createThread(runId: string, parentMessageId: string | undefined)
   const member = parentMessageId === undefined ? {} : { parentMessageId }
   const blocks = createBlocks(of)
   let count = 0
-  /** The message of the current round that holds its calls. */
+  /** Id of the client's message that contains the calls of the current round. */
   let holder: string | undefined
   /** The calls of the round so far. They are sent only after they are stored, because a client executes each call. */
   const calls = new Map<number, { readonly name: string; arguments: string }>()

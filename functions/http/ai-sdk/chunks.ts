@@ -39,7 +39,7 @@ export function createUiChunks(options: Options): UiChunks {
         const { type } = step.event
         const data = noticeData(step.event)
         if ('message' in data) return []
-        // Transient, so that the message does not keep these parts: there may be many.
+        // These parts are transient, so that the message does not keep them: there may be many.
         if (type === 'tool_call.progress') return [{ type: 'data-progress', data, transient: true }]
         return [{ type: type === 'warning' ? 'data-warning' : 'data-context', data }]
       }
@@ -108,7 +108,7 @@ function createBlocks() {
       isInStep = true
       return [...before, { type: 'start-step' }]
     },
-    /** Forgets the open block, because the client drops it with its step. */
+    /** Forgets the open block. The client drops that block together with its step. */
     reset(): UiChunk[] {
       open = undefined
       return []

@@ -37,7 +37,7 @@ import { jsonText } from '../../log/json/well-formed.ts'
 /** Limit of the messages that `GET /v1/chat/{chat}` shows; the newest are shown. */
 const MAX_MESSAGES = 500
 
-/** Inputs in one page, of which most are tasks of members. */
+/** Inputs in one page. Most inputs of a run are tasks of members. */
 const INPUTS = 20
 
 const tags = ['AI SDK']
@@ -81,7 +81,10 @@ const readChat = createRoute({
   },
 })
 
-/** The chat's session; undefined before its first message, because a page asks to resume as soon as it opens. */
+/**
+ * Returns the chat's session; undefined before the chat's first message. A page asks to resume as soon as it opens,
+ * which may be before that message.
+ */
 async function begunChat(dependencies: RouteDependencies, c: Context<AppEnv>): Promise<Session | undefined> {
   try {
     return await findSession(dependencies, c.get('caller'), c.req.param('chat') ?? '')
@@ -109,7 +112,7 @@ export function chatRoutes(app: App, dependencies: RouteDependencies): void {
     if (session === undefined) return c.body(null, 204)
     const key = keyOf(session)
     const latest = session.run === undefined ? undefined : await reader.run(key, session.run.id)
-    // A queued input comes after the run in progress.
+    // If the newest run is still queued, an older run may be in progress. Then the older run is followed.
     const running = latest?.status === 'queued' ? await reader.runs(key, { status: 'running', limit: 1 }) : undefined
     const run = running?.runs[0] ?? latest
     if (run === undefined || isEnded(run.status) || run.status === 'paused') return c.body(null, 204)
@@ -129,8 +132,8 @@ export function chatRoutes(app: App, dependencies: RouteDependencies): void {
 }
 
 /**
- * The id of the run's last input. A steered input starts another assistant message, and the resumed stream is that
- * message alone: the page has the earlier ones.
+ * Returns the id of the run's last input. Each steered input starts another assistant message. A resumed stream
+ * contains only the newest of these messages, because the page already has the others.
  */
 async function lastInputOf(reader: LogReader, key: SessionKey, run: string): Promise<string | undefined> {
   for (let before: string | undefined; ;) {

@@ -18,7 +18,10 @@ const userMessage = z.object({
     .min(1)
     .max(64),
 })
-/** The client's answers to calls. Other parts come from us and are ignored. */
+/**
+ * An assistant message that the client sends back. Only its answers to calls are read. Its other parts came from the
+ * server and are ignored.
+ */
 const assistantMessage = z.object({
   id: z.string().min(1).max(256),
   role: z.literal('assistant'),

@@ -75,14 +75,15 @@ export async function acceptCallOutputs(
   const { service, reader } = dependencies
   const session = await enterSession(dependencies, caller, id)
   const key = keyOf(session)
-  // The client's message has the id of its run. The session may have newer runs.
+  // The client's message usually has the id of its run, which need not be the session's newest run.
   const named = isUlid(message.id) ? await findRun(reader, key, message.id) : undefined
   const run = named ?? (session.run && (await reader.run(key, session.run.id)))
   if (run === undefined) throw new RequestError(409, 'no_run', `session ${id} has no run whose calls could be answered`)
   const given = new Map(message.parts.map((part) => [part.toolCallId, part]))
   const partOfCall = (row: ToolMessage): Part | undefined => given.get(clientCallId(row))
   const asked = (await callsOf(reader, key, run)).filter((row) => row.needs !== undefined && partOfCall(row))
-  // An empty stream must not be sent: clients would repeat their answers until they get a new step or an error.
+  // The request is rejected, because the response would be an empty stream. Clients repeat their answers until they get
+  // a new step or an error.
   if (run.status === 'cancelled' || (asked.length === 0 && message.parts.some(isAnswer)))
     throw new RequestError(
       409,
@@ -94,7 +95,7 @@ export async function acceptCallOutputs(
   if (resolutions.length > 0)
     await service.resolve(session, run.id, resolutions, { here: true }, { clientTools: tools })
   const seen = await seenBefore(reader, key, run, new Set(asked.map((row) => row.id)))
-  // The client has seen a delegation only in the state of waiting, and not its real end.
+  // A delegate call counts as open: the client has seen only its placeholder output, not its result.
   const open = (seen?.open ?? asked).filter((row) => row.needs === undefined || !hasEnd(partOfCall(row)))
   const { messages } = await reader.messages(key, { order: 'descending', limit: 1 })
   const after = seen?.after ?? asked.at(-1)?.id ?? messages[0]?.id

@@ -97,7 +97,10 @@ const menuHtml = (name: string, entries: readonly Entry[]): Html =>
       )}
     </ul>`
 
-/** The description of authentication, and the field for the key of requests that are tried. */
+/**
+ * Renders the description of authentication, and the field for the API key. The page sends that key with the requests
+ * that its reader tries.
+ */
 function keyHtml(document: ApiDocument): Html {
   const { components } = document
   const { description } = components.securitySchemes?.['key'] ?? {}

@@ -55,7 +55,7 @@ function describeApi(app: App, version: string, openAccess: boolean, base: strin
       license: { name: 'Apache-2.0' },
     },
     servers: [{ url: base === '' ? '/' : base }],
-    // The empty object says that no key is needed; a request with a key is accepted as well.
+    // The empty object means that no key is needed. A request with a key is accepted as well.
     security: openAccess ? [{}, { key: [] }] : [{ key: [] }],
     tags: [
       'Sessions',
@@ -78,8 +78,8 @@ function describeApi(app: App, version: string, openAccess: boolean, base: strin
 }
 
 /**
- * Removes bodies of JSON lines from the document. Generators of clients cannot send them, and skip any body that may contain
- * them. So only the JSON form of such a body is described.
+ * Removes JSON lines from the request bodies in the document. Client generators cannot send JSON lines, and omit a body
+ * that allows them. So only the JSON form of such a body is described.
  */
 function withoutLines(document: ApiDocument): ApiDocument {
   for (const operation of Object.values(document.paths).flatMap((methods) => Object.values(methods)))

@@ -48,8 +48,8 @@ async function callerOf(
     throw unauthorized('an API key is needed: Authorization: Bearer tt_…')
   }
   const secret = BEARER.exec(authorization)?.[1]
-  // OpenAI's SDKs require a key, so users invent one while none is needed. A key in our own format is not invented and
-  // must be valid.
+  // OpenAI's SDKs require a key. So users send an invented key while the server needs none, and it is accepted. A key
+  // in our own format was not invented, so it must be valid.
   if (open && mustSendKey && secret !== undefined && !looksLikeKey(secret)) return OPEN_CALLER
   const caller = secret === undefined ? undefined : await findCaller(keys, secret, settings.caps.keys)
   if (caller === undefined) throw unauthorized('this API key is not known')
@@ -59,7 +59,7 @@ async function callerOf(
   return caller
 }
 
-/** The error of an open request whose key was revoked or has expired. */
+/** The error that ends an open request when its key was revoked or has expired. */
 export const keyRevoked = (): RequestError => unauthorized('this API key has been revoked, or has expired')
 
 /** The error for a caller without a valid key. */

@@ -4,13 +4,16 @@ import { RequestError } from './request-error.ts'
 
 /** Bytes of each body that do not count against the budget. */
 const FREE = 64 * 1024
-/** Limits of the bytes of larger bodies being received: of all tenants and of one tenant. */
+/**
+ * Limits of the bytes in the budget, for all tenants together and for one tenant. Only bodies larger than `FREE` count.
+ */
 const MAX_BYTES = 256 * 1024 * 1024
 const MAX_BYTES_OF_TENANT = 64 * 1024 * 1024
-/** Longest wait of a body for budget. */
+/** Maximum time that a body waits for budget. */
 const BUDGET_TIMEOUT_MS = 10_000
 /**
- * Minimum rate of a body that holds budget: `STEP` bytes in each `STEP_MS`, because others may wait for that budget.
+ * Minimum rate of a body that holds budget: `STEP` bytes in each `STEP_MS`. A slower body would block others that wait
+ * for the budget.
  */
 const STEP = 16 * 1024
 const STEP_MS = 10_000
@@ -102,7 +105,7 @@ export async function* chunksWithinBudget(
       yield value
     }
   } finally {
-    // The cancel of an aborted body rejects with the same error again.
+    // Cancelling an aborted body rejects with the same error, which is thrown already.
     await reader.cancel().catch(() => undefined)
   }
 }

@@ -101,7 +101,9 @@ export function problemResponse(c: Context<AppEnv>, problem: Problem): Response 
   return problemDocument(problem, { instance, request_id: c.get('requestId') })
 }
 
-/** The response to a malformed request. Its host or address cannot be read, so no route receives it. */
+/**
+ * The response to a malformed request. No route receives such a request, because its host or address cannot be read.
+ */
 export function unreadableRequest(error: unknown): Response {
   const detail = `the request cannot be read: ${error instanceof Error ? error.message : 'it is malformed'}`
   return problemDocument({ status: 400, code: 'malformed_request', detail }, { request_id: randomUUID() })

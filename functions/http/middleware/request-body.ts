@@ -10,17 +10,20 @@ import type { BodyBudget } from './body-budget.ts'
 import { RequestError } from './request-error.ts'
 
 /**
- * Bytes above which parsing a body blocks the event loop for a moment. Such bodies are parsed one after another, and
- * each first yields to other requests.
+ * Size in bytes above which parsing a body blocks the event loop noticeably. Such bodies are parsed one after another.
+ * Other requests are served before each of them.
  */
 const LARGE = 256 * 1024
-/** Memory for a streamed body, in bytes (`functions/http/v1/transfer/import-lines.ts`). */
+/**
+ * Bytes of the body budget that a streamed body reserves. An import keeps no more in memory
+ * (`functions/http/v1/transfer/import-lines.ts`).
+ */
 const STREAMED = String(1024 * 1024)
 /** Methods whose body is ignored. For a TRACE, the `Request` constructor would throw. */
 const BODILESS = new Set(['GET', 'HEAD', 'TRACE'])
 
 /**
- * Reads a body once, completely and within the limit, whatever `Content-Length` says, and passes it on. Rejects bodies
+ * Reads a body once and completely, and passes it on. The limit applies whatever `Content-Length` says. Rejects bodies
  * that are too large, not UTF-8, nested too deeply, or have too many values.
  */
 export function requestBody(budget: BodyBudget): MiddlewareHandler<AppEnv> {
@@ -45,7 +48,7 @@ export function requestBody(budget: BodyBudget): MiddlewareHandler<AppEnv> {
       if (bytes.length > LARGE) await (turn = turn.then(others))
       requireBearable(decode(bytes), 'the body')
       if (bytes.length > LARGE) await others()
-      // Passed as bytes, because a string would set its own content type.
+      // The body is passed as bytes, because a string would set its own content type.
       c.req.raw = bytes.length === 0 ? untyped(c.req.raw) : new Request(c.req.raw, { body: bytes })
       c.req.json = async <Value>() => readBody(await c.req.text()) as Value
     } finally {

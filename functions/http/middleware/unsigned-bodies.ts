@@ -9,7 +9,7 @@ const MAX_BYTES = 128 * MIB
 const MAX_ENDPOINT_BYTES = 64 * MIB
 const MAX_SENDER_BYTES = 32 * MIB
 
-/** The endpoint that an unsigned body is for, and the sender's address if it is known. */
+/** The endpoint that receives an unsigned body, and the sender's address if it is known. */
 interface Origin {
   readonly endpoint: string
   readonly sender: string | undefined
@@ -23,8 +23,9 @@ interface Body extends Origin {
 }
 
 /**
- * Bodies whose signature can be checked only when they are complete. Received bytes count, not the declared length. If
- * a limit is reached, the slowest body is evicted, so a sender with many open bodies does not block a complete one.
+ * Limits the memory for bodies whose signature can be checked only when they are complete. The limits count received
+ * bytes, not declared lengths. If a limit is reached, the slowest body is evicted. So a sender with many open bodies
+ * does not block a complete one.
  */
 export interface UnsignedBodies {
   read(body: ReadableStream<Uint8Array>, origin: Origin): ReadableStream<Uint8Array>

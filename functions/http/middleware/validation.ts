@@ -27,12 +27,12 @@ export const refuseInvalid: Hook<unknown, AppEnv, string, unknown> = (result, c)
 }
 
 /**
- * Query fields that position a page, or select and order a list. If only these are wrong, the status is 422; OpenAI's
- * API uses 400 instead.
+ * Query fields that select the position of a page, or that select, group or sort the entries of a list. If only such
+ * fields are invalid, the status is 422. OpenAI's API uses 400 instead.
  */
 const PLACING = /^(?:after|before|around|sort|order|group|metadata(?:\..*)?)$/su
 
-/** Whether the wrong field positions or selects a page. A well-formed `q` without a word counts too. */
+/** Whether the invalid field is one of `PLACING`, or is a well-formed `q` without a word. */
 const isPlacing = (target: string, { path: [name], code }: Issue): boolean =>
   target === 'query' && typeof name === 'string' && (PLACING.test(name) || (name === 'q' && code === 'custom'))
 
@@ -45,8 +45,8 @@ export function invalidRequest(errors: readonly InvalidField[], status: 400 | 42
 }
 
 /**
- * Parses each item of a list with `item`. Throws `RequestError` with the path of each wrong field. Stops after the
- * number of errors that it reports: a zod list would spend 0.1 s on all errors of 50,000 items.
+ * Parses each item of a list with `item`. Throws `RequestError` with the path of each wrong field. Stops when it has as
+ * many errors as a response reports. A zod list would check all items: 0.1 s for 50,000 wrong ones.
  */
 export function parseItems<Item extends ZodType>(
   place: string,
@@ -65,14 +65,19 @@ export function parseItems<Item extends ZodType>(
   return items
 }
 
-/** Converts issues to fields with their paths, at most 20. For a union, the issues of the closest branch are taken. */
+/**
+ * Converts issues to fields with their paths, at most 20. For a union, takes the issues of the branch that matches
+ * best.
+ */
 export const invalidFields = (place: string, issues: readonly Issue[]): InvalidField[] =>
   faultsOf(issues, MAX_ERRORS).map(({ path, message }) => ({
     path: pathText(place, path),
     message: (place === 'query' ? inQuery(message) : message).slice(0, MESSAGE_LENGTH).toWellFormed(),
   }))
 
-/** Replaces a message: a parameter given twice is parsed as a list. */
+/**
+ * Replaces a message for query parameters. A parameter that is given twice is parsed as a list, and so is not a string.
+ */
 const inQuery = (message: string): string => (message === 'must be a string' ? 'can be given once only' : message)
 
 function pathText(place: string, path: readonly PropertyKey[]): string {

@@ -2,7 +2,7 @@ import type { MiddlewareHandler } from 'hono'
 import { wellFormed } from '../../log/json/well-formed.ts'
 import type { AppEnv } from '../dependencies.ts'
 
-/** Lets `c.json` of every handler write a body without half of a surrogate pair, as `jsonText` does. */
+/** Makes `c.json` of every handler replace lone surrogates in the body, as `jsonText` does. */
 export const wellFormedBodies = (): MiddlewareHandler<AppEnv> => async (c, next) => {
   const write = c.json
   const json = (value: unknown, ...rest: never[]): unknown => write(wellFormed(value) as never, ...rest)

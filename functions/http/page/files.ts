@@ -12,8 +12,8 @@ const TYPES: { readonly [extension: string]: string } = {
   '.svg': 'image/svg+xml',
 }
 /**
- * Content security policy: only the page's own script and style, and only its own server. Output of a tool cannot
- * contact other servers.
+ * Content security policy of the page. It allows only the page's own script and style, and requests only to its own
+ * server. So a tool's output on the page cannot contact other servers.
  */
 const POLICY = [
   "default-src 'none'",
@@ -55,7 +55,7 @@ export function pageFiles(folder = BUILT): PageFiles {
 function createFiles(folder: string): PageFiles {
   const once = createConstantFiles()
   let reading = readAll(folder)
-  // Each caller gets the error from its own `await`.
+  // Prevents an unhandled rejection. Each caller gets the error from its own `await`.
   reading.catch(() => undefined)
   async function contents(): Promise<Contents> {
     try {
@@ -88,7 +88,7 @@ function createFiles(folder: string): PageFiles {
   }
 }
 
-/** Reads all files of the page. Throws if an upgrade replaces them meanwhile. */
+/** Reads all files of the page. Throws if an upgrade replaces them during the read. */
 async function readAll(folder: string): Promise<Contents> {
   const document = await readFile(join(folder, 'index.html'), 'utf8')
   const names = await readdir(join(folder, 'assets'))

@@ -1,7 +1,7 @@
 import type { ToolMessage } from '../../domain/messages/message.ts'
 
 /**
- * The id of a leader's call in a format that keeps the calls of all rounds. Models reuse call ids, so later rounds get
+ * The id of a leader's call, for formats that keep the calls of all rounds. Models reuse call ids, so later rounds get
  * a suffix.
  */
 export const roundCallId = ({ toolCallId, round }: Pick<ToolMessage, 'toolCallId' | 'round'>): string =>

@@ -5,15 +5,18 @@ import type { LogReader } from '../../ports/log-reader.ts'
 
 /** The part of a run that a client has seen. */
 interface Seen {
-  /** The last message that it has seen. */
+  /** The last message that the client has seen. */
   readonly after: string
-  /** Calls whose end it has not seen: those that waited, and the delegate calls of members that made them. */
+  /**
+   * Calls whose end the client has not seen. These are the calls that waited and, for members' calls, also the members'
+   * delegate calls.
+   */
   readonly open: readonly ToolMessage[]
 }
 
 /**
- * Finds the part of a run that a client has seen when it answers these calls: everything up to the pause in which they
- * waited. Undefined if they never waited.
+ * Finds the part of a run that a client has seen when it answers these calls. That part ends with the pause in which
+ * the calls waited. Undefined if the calls never waited.
  */
 export async function seenBefore(
   reader: LogReader,

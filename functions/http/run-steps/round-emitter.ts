@@ -18,7 +18,7 @@ export interface RoundEmitter {
 export function createRoundEmitter(round: number, of: StepNames): RoundEmitter {
   let hasEmitted = false
   let emitted = nothing()
-  /** Content received since the stream (re)started. Differs from `emitted` only during a replay. */
+  /** Content received since the stream started or restarted. Differs from `emitted` only during a replay. */
   let seen = emitted
   const emit = (steps: RunStep[]): RunStep[] => {
     if (hasEmitted || steps.length === 0) return steps
@@ -119,7 +119,7 @@ const piecesOfMessage = ({ parts, toolCalls }: AssistantMessage): Piece[] =>
     return [{ type: 'call', sequence, id: call.id, name: call.name, arguments: call.arguments }]
   })
 
-/** Whether one content begins with all of the other. */
+/** Whether the first content begins with the whole second content. */
 const covers = (one: Content, other: Content): boolean =>
   one.text.startsWith(other.text) &&
   one.reasoning.startsWith(other.reasoning) &&
@@ -128,7 +128,7 @@ const covers = (one: Content, other: Content): boolean =>
     return id === call.id && name === call.name && whole.startsWith(call.arguments)
   })
 
-/** The part of these pieces that was not emitted yet. */
+/** Returns the part of these pieces that has not been emitted yet. */
 function restOf(pieces: readonly Piece[], emitted: Content): Piece[] {
   const seen = { text: emitted.text.length, reasoning: emitted.reasoning.length }
   return pieces.flatMap((piece): Piece[] => {

@@ -8,8 +8,8 @@ import type { WaitingCall } from '../v1/runs/resource.ts'
 export type StepNames = ParentNames & { readonly agent?: string }
 
 /**
- * A step of a run, from which other formats are made. The pieces of a completion come in order and form its whole
- * content, even if its deltas were not received.
+ * A step of a run. Facades convert steps to their formats. The pieces of a completion come in order and together form
+ * its whole content, even if its deltas were not received.
  */
 export type RunStep =
   | (StepNames & { readonly type: 'round'; readonly round: number })
@@ -42,6 +42,6 @@ export function noticeData({ type: _type, runId: _run, ...rest }: NoticeEvent) {
 export interface RunEnd {
   readonly run: Run
   readonly waiting: readonly WaitingCall[]
-  /** The run's usage when it was last resumed; it was reported before. */
+  /** The run's usage until it was last resumed. That usage was reported with an earlier pause. */
   readonly usedBefore: Usage | undefined
 }

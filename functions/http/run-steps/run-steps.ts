@@ -20,7 +20,7 @@ export interface RunSteps {
 export interface Known {
   /** The last known message. Known messages yield no steps. */
   readonly after?: string | undefined
-  /** Known calls whose end the follower does not know. */
+  /** Calls that the follower knows, but whose end it has not seen. */
   readonly open?: readonly ToolMessage[] | undefined
 }
 
@@ -71,17 +71,17 @@ export function createRunSteps({ after = '', open = [] }: Known = {}): RunSteps 
 
 type ThreadEvent = DeltaEvent | RoundEvent | MessageCompletedEvent
 
-/** The calls of a thread that have not ended, and the events of its next round that are held back. */
+/** The calls of a thread that have not ended. Events of the thread's next round are held back until they end. */
 interface OpenCalls {
   readonly ids: Set<string>
   held: ThreadEvent[]
 }
 
 /**
- * The rounds in progress of the leader and of members. A model may be asked with a result that is still being stored,
- * so the next round may stream before the call's end is emitted. In the log, the call's end comes first. The round is
- * held back until then, so that live and stored events have the same order. `known`: calls that are open when the
- * follower begins.
+ * The rounds in progress of the leader and of members. A model request may contain a result that is still being stored.
+ * So the next round may stream before the call's end is emitted. In the log, the call's end comes first. Therefore the
+ * round is held back until that end, so that live events have the order of stored ones. `known`: calls that are open
+ * when the follower begins.
  */
 function createThreads(known: readonly ToolMessage[]) {
   const rounds = createRounds()
@@ -104,7 +104,7 @@ function createThreads(known: readonly ToolMessage[]) {
         calls.held.push(event)
         return []
       }
-      // All earlier results are stored before a completion (promises L4).
+      // No event needs to be held back any longer: all earlier results are stored before a completion (promises L4).
       return [...release(thread, of), ...rounds.take(event, of)]
     },
     begin({ message }: ToolCallEvent, of: StepNames): RunStep[] {

@@ -3,14 +3,14 @@ import { createRecent } from '../../domain/cache/lru-cache.ts'
 import { RequestError } from '../middleware/request-error.ts'
 import type { ResponseBudget } from './response-budget.ts'
 
-/** Bytes of unread named texts that are cached for the next client. */
+/** Bytes of named texts that no client is reading. They are cached for the next client. */
 const KEPT_BYTES = 16 * 1024 * 1024
 
-/** A text that is created when it is sent, unless it is still cached. One name always means the same text. */
+/** A text that is created when it is sent, unless it is still cached. Equal names always mean equal texts. */
 export interface NamedText {
   readonly name: string
   make(): string
-  /** Called when its bytes exist, so that its source can be dropped. */
+  /** Called when the text's bytes exist. The source of the text can then be dropped. */
   taken?(): void
 }
 
@@ -20,13 +20,16 @@ export interface Held {
   release(): void
 }
 
-/** Texts that clients have not read completely. Clients of one tenant share the bytes of equal texts. */
+/** Texts that clients have not read completely. Clients of the same tenant share the bytes of equal texts. */
 export interface BufferedBodies {
   /** Throws `busy` if a text of this many bytes does not fit into the budget. */
   assertBudget(tenant: string, bytes: number): void
-  /** Holds a text until it is released. Throws like `assertBudget`. */
+  /** Holds a text until the result is released. Throws like `assertBudget`. */
   hold(tenant: string, text: string | Uint8Array | NamedText): Held
-  /** As `hold`, using a reservation; the unused part is released. Undefined if it does not fit. */
+  /**
+   * Like `hold`, but uses budget that was reserved before, and releases the unused part of it. Returns undefined if the
+   * text does not fit into the reserved budget.
+   */
   holdReserved(tenant: string, bytes: Uint8Array, reserved: number): Held | undefined
 }
 
@@ -37,7 +40,7 @@ interface Shared {
   readers: number
 }
 
-/** Hashes of bytes that several clients get, so that each is computed once. */
+/** Cached hashes, because several clients may get the same bytes. */
 const hashes = new WeakMap<Uint8Array, string>()
 
 function hashOf(bytes: Uint8Array): string {

@@ -1,9 +1,12 @@
 import { yieldToEventLoop } from '../../domain/time/yield-to-event-loop.ts'
 import { createTenantLine } from '../../domain/fair-queue.ts'
 
-/** Documents built concurrently: enough to hide the store's latency, few enough to limit the memory. */
+/**
+ * Number of documents built concurrently. It is large enough to hide the store's latency and small enough to limit the
+ * memory.
+ */
 const AT_ONCE = 2
-/** Ticks of the event loop within which a short request is received and answered. */
+/** Ticks of the event loop that suffice to receive and answer a short request. */
 const ROUNDS = 4
 
 /**
@@ -12,7 +15,8 @@ const ROUNDS = 4
  */
 export interface Builds {
   /**
-   * Builds a document, coalescing requests that arrive before it starts. The result is never older than the request.
+   * Builds a document. Requests for the same document that arrive before the build starts share it. The result is never
+   * older than the request.
    */
   build<Document>(tenant: string, name: string, make: () => Promise<Document>): Promise<Document>
 }

@@ -14,7 +14,7 @@ const HEARTBEAT = ': ka\n\n'
 const RECONNECT = ': reconnect\n\n'
 
 export interface ServerSentEvent {
-  /** Absent for events that are not stored, so that the client's last id is always durable. */
+  /** Absent for events that are not stored. So the last id that a client has is always durable. */
   readonly id?: string
   readonly event: string
   readonly data: unknown
@@ -33,8 +33,9 @@ interface Dependencies {
 }
 
 /**
- * Responds with server-sent events until they end, the client disconnects or the process stops. `open` gets a signal
- * for these cases and returns the frames. The client sets the pace; the producer of the events does not depend on it.
+ * Responds with server-sent events until they end, the client disconnects or the process stops. `open` returns the
+ * frames. Its signal aborts when the client disconnects, its key is revoked or the process stops. Frames are sent at
+ * the client's pace, which does not slow the producer of the events.
  */
 export function eventStream(
   { clock, log, stopping, texts }: Dependencies,
@@ -50,7 +51,7 @@ export function eventStream(
     async return() {
       left.abort()
       const last = await frames.return(undefined)
-      // A generator that was never read does not run its `finally`.
+      // A generator that was never read does not run its `finally`, so the request is closed here.
       await call.close()
       return last
     },
@@ -76,7 +77,7 @@ export const streamEvents = (
 
 const bytesOf = (text: string): Uint8Array => Buffer.from(text)
 
-/** Whether a response is an event stream, which stops counting as open by itself. */
+/** Whether a response is an event stream. An event stream closes its `OpenRequest` itself. */
 export const isEventStream = (response: Response): boolean =>
   response.headers.get('content-type') === 'text/event-stream'
 
@@ -108,7 +109,8 @@ async function* withHeartbeat(
     }
     if (stopping.aborted) yield bytesOf(RECONNECT)
   } catch (error) {
-    // The headers are sent already, so the stream can only end without a terminal event, and the client reconnects.
+    // The headers are already sent, so no error response is possible. The stream ends without a terminal event, and the
+    // client reconnects.
     log.error('an event stream broke off', error)
     yield bytesOf(RECONNECT)
   } finally {

@@ -3,12 +3,12 @@ import type { Context } from 'hono'
 import type { AppEnv, RouteDependencies } from '../dependencies.ts'
 import { streamEvents } from './event-stream.ts'
 
-/** Longest wait for the first frame before the headers are sent. Until then, a failure gets its own status. */
+/** Maximum time that the headers wait for the first frame. A failure within this time gets its own status. */
 const FIRST_FRAME_TIMEOUT_MS = 5_000
 
 /**
  * Responds with these frames as server-sent events. If the first frame fails within `FIRST_FRAME_TIMEOUT_MS`, rejects
- * with its error and sends nothing. After that, `failed` builds the last frame from an error.
+ * with its error and sends nothing. For a later error, `failed` builds the last frame.
  */
 export async function streamFrames(
   dependencies: RouteDependencies,

@@ -6,8 +6,9 @@ import { describeError } from '../middleware/error-response.ts'
 import type { Pieces } from './sequential-bodies.ts'
 
 /**
- * Creates a body of these chunks. If they fail, the response is aborted and one log line gives the reason, with a stack
- * only for unexpected errors. A local server is aborted here, because it would print the error beside the log.
+ * Creates a body of these chunks. If a chunk fails, the response is aborted. One log line gives the reason, with a
+ * stack only for unexpected errors. The response of a local server is aborted here, because that server would print the
+ * error beside the log.
  */
 export function loggedBody(c: Context<AppEnv>, log: Logger, pieces: Pieces): ReadableStream<Uint8Array> {
   return bodyOf({

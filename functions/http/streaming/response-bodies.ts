@@ -11,18 +11,19 @@ const SHORT = 8 * 1024
 
 /**
  * Long texts that are being sent to the clients of one tenant. Clients with the same text share its bytes, and the
- * total is limited. However many clients read slowly or not at all, each costs a few chunks, and other tenants are not
+ * total is limited. A client that reads slowly or not at all costs only a few chunks of memory. Other tenants are not
  * affected.
  */
 export interface LongTexts {
   /**
-   * The text in chunks, on demand; held from the first chunk to the last. Rejects with the errors of `assertBudget`.
+   * Yields the text in chunks, on demand. The text is held from the first chunk to the last. Rejects with the errors of
+   * `assertBudget`.
    */
   pieces(text: string | Uint8Array | NamedText): AsyncGenerator<Uint8Array, void, undefined>
   /**
-   * Sends long texts of responses that have started and can no longer be rejected. Each text is built when the one
-   * before has been read and budget is free. `make` must have no effects, because it is repeated if its text did not
-   * fit.
+   * Sends long texts of responses that have started and can no longer be rejected. A text is built when the previous
+   * one has been read and budget is free. `make` must have no effects, because it is called again if its text did not
+   * fit into the budget.
    */
   sequential<Place>(first: Place, make: (place: Place) => Promise<BodyChunk<Place>>): Pieces
   /** Throws `busy` if a text of this many bytes does not fit, because clients have left too much unread. */
@@ -63,7 +64,10 @@ export function createSharedBytes(limits: BudgetLimits = {}): SharedBytes {
   }
 }
 
-/** Bytes sent before yielding to the event loop. The kernel buffers megabytes even for a client that does not read. */
+/**
+ * Bytes sent before yielding to the event loop. The kernel accepts megabytes even for a client that does not read.
+ * Sending all of them at once would block the event loop.
+ */
 const AT_ONCE = 16 * 1024
 
 /**

@@ -1,5 +1,5 @@
 /**
- * Limits of the bytes of long texts that clients have not read yet: of all tenants, and of one tenant, so that others
+ * Limits of the bytes of long texts that clients have not read yet. The second limit is for one tenant, so that others
  * keep their share.
  */
 const MAX_BYTES = 64 * 1024 * 1024
@@ -12,7 +12,7 @@ export interface BudgetLimits {
 
 /** A text that waits for budget. */
 export interface WaitingText {
-  /** Resolves with true when the budget is reserved, or with false when the wait was ended first. */
+  /** Resolves with true when the budget is reserved, or with false if `leave` is called first. */
   readonly taken: Promise<boolean>
   leave(): void
 }

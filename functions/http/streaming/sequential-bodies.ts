@@ -4,8 +4,9 @@ import type { Held, BufferedBodies } from './buffered-bodies.ts'
 import type { ResponseBudget, WaitingText } from './response-budget.ts'
 
 /**
- * Chunk size in bytes. A longer text is sent in chunks of this size, on demand. Up to three chunks wait for a client
- * that does not read: the local server requests two before it starts (`functions/runtime/local/http-server.ts`).
+ * Chunk size in bytes. A longer text is sent in chunks of this size, on demand. Up to three chunks are in memory for a
+ * client that does not read. The local server requests two of them before it starts to send
+ * (`functions/runtime/local/http-server.ts`).
  */
 export const PIECE = 16 * 1024
 /** Bytes of a text that each client may hold outside of the budget. */
@@ -14,13 +15,13 @@ const OWN_BYTES = 64 * 1024
 /** Chunks that are sent as the client reads them. */
 export type Pieces = Pick<AsyncGenerator<Uint8Array, void, undefined>, 'next'> & { return(): Promise<unknown> }
 
-/** A text, and the position of the next one; undefined after the last. */
+/** A text, and the position of the next text. The position is undefined after the last text. */
 export interface BodyChunk<Place> {
   readonly text: string
   readonly next: Place | undefined
 }
 
-/** Builds a text. It must have no effects, because it is repeated if the text did not fit. */
+/** Builds a text. It must have no effects, because it is called again if the text did not fit into the budget. */
 type Make<Place> = (place: Place) => Promise<BodyChunk<Place>>
 
 /** The tenant whose clients read the texts, with its buffers and budget. */
@@ -32,8 +33,8 @@ interface Holder {
 
 export interface SequentialBodies {
   /**
-   * Yields texts in chunks, one text after another. Each text is built when the one before has been read and budget is
-   * free. One text is built at a time for all clients, with a queue that is fair between tenants.
+   * Yields texts in chunks, one text after another. A text is built when the previous one has been read and budget is
+   * free. For all clients together, one text is built at a time. The queue is fair between tenants.
    */
   sequential<Place>(holder: Holder, first: Place, make: Make<Place>): Pieces
 }

@@ -57,7 +57,10 @@ export const texts = z
   )
   .openapi({ type: 'object', maxProperties: MAX_TEXTS, additionalProperties: { type: 'string', maxLength: 512 } })
 
-/** An optional object that may be null. `nullish` alone does not describe null if the schema names its type itself. */
+/**
+ * An optional object that may be null. If the schema names its own type, `nullish` alone does not add null to the API's
+ * description.
+ */
 export const objectOrNull = <Schema extends z.ZodType>(schema: Schema) =>
   schema.nullish().openapi({ type: ['object', 'null'] })
 

@@ -3,15 +3,15 @@ import { RequestError } from '../middleware/request-error.ts'
 
 const OLDER = 'older_'
 
-/** The bounds of a page, as ids of messages: after one, before another. */
+/** The bounds of a page. It follows the message `after`, and precedes the message `before`. */
 export interface MessageBounds {
   readonly after?: string
   readonly before?: string
 }
 
 /**
- * Writes the cursor of the page after a message in this order; the client always passes it as `after`. In descending
- * order, `after` may already hold the id that bounds all pages; the cursor then contains that id.
+ * Writes the cursor of the page that follows a message in this order. The client always passes the cursor as `after`.
+ * In descending order, `after` may already hold the id that bounds all pages; the cursor then contains that id.
  */
 export const writeMessageCursor = (order: 'asc' | 'desc', id: string, { after }: MessageBounds = {}): string =>
   order === 'asc' ? id : `${OLDER}${id}${after === undefined ? '' : `_${after}`}`
@@ -24,7 +24,10 @@ export function readMessageCursor(after: string | undefined, before: string | un
   return definedFields({ after: bound, before: before !== undefined && before < older ? before : older })
 }
 
-/** A position in a log as Chat Completions messages: after the first `skip` of those made from log message `id`. */
+/**
+ * A position in a log that is read as Chat Completions messages. Log message `id` becomes several of these; the
+ * position is after the first `skip` of them.
+ */
 export interface ChatPosition {
   readonly id: string
   readonly skip: number

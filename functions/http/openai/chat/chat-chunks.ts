@@ -14,7 +14,7 @@ export type ChatEnd =
   | { readonly calls: readonly ChatCall[]; readonly reason: FinishReason; readonly usage: ChatUsage | undefined }
   | { readonly failure: { readonly status: 409 | 502; readonly code: string; readonly message: string } }
 
-/** Converts a run to the text that the client gets. */
+/** Converts the steps of a run to the text that the client gets. */
 export interface ChatChunks {
   /** The text that this step adds; may be empty. */
   take(step: RunStep): string
@@ -58,7 +58,7 @@ export function createChatChunks(): ChatChunks {
       }
       const asked = waiting.filter(({ message }) => message.needs === 'result')
       const calls = asked.map(({ message, arguments: text }, place): ChatCall => ({
-        // Calls of different members may have the same id.
+        // Calls of different members may have the same id. Only the first of them keeps it.
         id:
           asked.findIndex((one) => one.message.toolCallId === message.toolCallId) === place
             ? message.toolCallId

@@ -16,7 +16,7 @@ type ToolMessage = Extract<ChatMessage, { role: 'tool' }>
 export interface PlacedMessage {
   readonly message: ChatMessage
   readonly at: string
-  /** The field that holds the bytes of the message's parts, if it differs from Chat Completions. */
+  /** Name of the field with a part's bytes, if it differs from the name in Chat Completions. */
   readonly bytesAt?: string
 }
 
@@ -32,7 +32,7 @@ interface Said<Part> {
   readonly at: string
 }
 
-/** A chat completion request in our format. Until its images are fetched, a part may have an address. */
+/** A chat completion request in our format. A part may be an address until its image is fetched. */
 export interface ChatInput<Part = RequestPart> {
   /** The texts of its system and developer messages. */
   readonly instructions: string | undefined
@@ -49,7 +49,8 @@ export interface ChatInput<Part = RequestPart> {
 }
 
 /**
- * Splits a request into known messages, new ones and settings. Rejects features that we do not support, with the field.
+ * Splits a request into known messages, new messages and settings. Rejects an unsupported feature with the path of its
+ * field.
  */
 export function readChatRequest(body: ChatCompletionRequest): ChatInput {
   const { session_id: _session, ...metadata } = body.metadata ?? {}
@@ -63,7 +64,10 @@ export function readChatRequest(body: ChatCompletionRequest): ChatInput {
   }
 }
 
-/** Splits messages, each with its path in the request, after the last assistant message. */
+/**
+ * Splits messages into those up to the last assistant message and those after it. Each message has its path in the
+ * request.
+ */
 export function readChatMessages(placed: readonly PlacedMessage[]): Omit<ChatInput, 'tools' | 'metadata'> {
   const system = placed.flatMap(({ message }) =>
     message.role === 'system' || message.role === 'developer' ? [textOf(message.content)] : [],

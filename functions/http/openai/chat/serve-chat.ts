@@ -233,8 +233,8 @@ export class BrokenOff extends RequestError {
 }
 
 /**
- * Returns the end of a run that did not fail. If the run failed, throws its error. The error is a complete response too, so the
- * attempt counts as delivered.
+ * Returns the end of a run that did not fail. If the run failed, throws its error. An error is a complete response too,
+ * so the attempt counts as delivered.
  */
 async function completed(
   dependencies: RouteDependencies,

@@ -103,7 +103,7 @@ async function acceptWanted(
   return acceptTurn(dependencies, turn)
 }
 
-/** The session of this conversation. `place`: the part of the request that names it. */
+/** Returns the session of this conversation. `place`: the field of the request that names the conversation. */
 export async function findConversation(
   dependencies: RouteDependencies,
   caller: Caller,
@@ -119,7 +119,10 @@ export async function findConversation(
   }
 }
 
-/** Continues after a Response: in its session if it is the newest one there, otherwise in a copy that ends with it. */
+/**
+ * Continues after a Response. The newest Response of a session is continued in that session. Any other Response is
+ * continued in a copy that ends with it.
+ */
 async function acceptAfterResponse(
   dependencies: RouteDependencies,
   turn: ReadyTurn,
@@ -157,7 +160,7 @@ async function acceptAfterResponse(
   return acceptChatTurn(dependencies, { ...turn, session: copy.session })
 }
 
-/** Whether the log ends with this run. Another writer may have appended to it without a run. */
+/** Whether the log ends with this run. Another writer may have appended messages that belong to no run. */
 async function endsWith({ reader }: RouteDependencies, session: Session, run: Run): Promise<boolean> {
   const { messages } = await reader.messages(session, { order: 'descending', limit: 1 })
   return messages[0] === undefined || messages[0].runId === run.id || run.startedAt === undefined
@@ -189,7 +192,7 @@ async function forkAfter(
   try {
     return await copyInto(dependencies, caller, from, { through, id, title: undefined })
   } catch (error) {
-    // Set if an earlier attempt of this request has created the copy.
+    // If the id is taken, an earlier attempt of this request may have created the copy.
     const made = isCode(error, 'session_exists') ? await existing(dependencies, caller, id) : undefined
     if (made?.forkedFrom?.messageId !== through) throw error
     return made

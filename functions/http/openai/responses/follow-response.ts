@@ -26,7 +26,7 @@ export async function standing(dependencies: RouteDependencies, shown: ShownResp
   }
 }
 
-/** Stores what a client received. */
+/** Remembers the Response that a client received. */
 type Remember = (response: ResponseResource) => Promise<void>
 
 interface Followed {
@@ -38,8 +38,8 @@ interface Followed {
 }
 
 /**
- * Returns a function that remembers the output of a completed Response. The session is then found by the history of a client that
- * sends all messages. That client may send the output's items, or only their text.
+ * Returns a function that remembers the output of a completed Response. A client that always sends all messages then
+ * finds the session by this history. Such a client may send the output's items, or only their text.
  */
 export const remembering =
   (dependencies: RouteDependencies, { turn, about }: NewResponse, shown: ShownResponse): Remember =>
@@ -55,7 +55,7 @@ export const remembering =
     await rememberShown(dependencies, turn, shown, ways)
   }
 
-/** The ended Response; after a timeout, its current state. */
+/** Waits for the end of a Response and returns it. After a timeout, returns its current state. */
 export async function settled(
   dependencies: RouteDependencies,
   c: Context<AppEnv>,
@@ -87,7 +87,7 @@ export const failedFrame = (error: Error): string => {
   return `event: error\ndata: ${jsonText({ type: 'error', message, code, param: null })}\n\n`
 }
 
-/** The events of a Response as frames; with `after`, only those after this number. */
+/** Yields the events of a Response as frames. With `after`, yields only the events after this sequence number. */
 export async function* frames(
   dependencies: RouteDependencies,
   shown: ShownResponse,
@@ -114,7 +114,7 @@ export async function* frames(
   }
 }
 
-/** The part of an event after this number; undefined if there is none. */
+/** Returns the part of an event after this sequence number; undefined if there is none. */
 function restOf(event: ResponseEvent, after: number | undefined): ResponseEvent | undefined {
   if (after === undefined) return event
   if (event.sequence_number <= after) return undefined

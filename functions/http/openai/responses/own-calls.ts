@@ -8,9 +8,12 @@ import type { WaitingCall } from '../../v1/runs/resource.ts'
 export interface OwnCalls {
   /** Starts the next round. */
   begin(message: AssistantMessage): void
-  /** Records the end of a call. Returns it together with later calls that had to wait for it. */
+  /**
+   * Records the end of a call. Returns the call with the later calls that were held back for it. Returns nothing while
+   * an earlier call is running.
+   */
   end(call: ToolMessage): WaitingCall[]
-  /** All calls that have ended but were not returned, because earlier calls are still running. */
+  /** Returns the ended calls that are still held back, because earlier calls are running. */
   rest(): WaitingCall[]
 }
 

@@ -5,10 +5,13 @@ import type { Usage } from '../../../domain/usage/usage.ts'
 import type { ResponsePart, ResponseState } from './response-run.ts'
 import type { ResponseResource } from './response-schemas.ts'
 
-/** The data stored for a Response besides its run. It is stored under the Response's name, in its session. */
+/** The data stored for a Response in addition to its run. They are stored under the Response's name, in its session. */
 export interface AboutResponse {
   readonly model: string
-  /** How many times its run had asked the client before. With `of`, the number applies only to the run with that id. */
+  /**
+   * How many times the run had asked the client for results before this Response. If `of` is set, the number applies
+   * only to the run with that id.
+   */
   readonly asked: number
   readonly of?: string
   readonly previous?: string
@@ -26,7 +29,7 @@ export interface ShownResponse extends ResponsePart {
   readonly attempt?: Attempt
 }
 
-/** A model name with this suffix omits calls of our own tools. */
+/** Suffix of a model's name. With this suffix, the output omits calls of our own tools. */
 export const TEXT_ONLY = ':text'
 
 /** The current state of a Response, in OpenAI's format. */
@@ -111,7 +114,7 @@ function usageOf(used: Usage): ResponseResource['usage'] {
   }
 }
 
-/** The type of a stream's last event. Clients know three of them. */
+/** Returns the type of a stream's last event. Clients know only these three types. */
 export function lastEventType({ status }: ResponseResource): string {
   return status === 'completed' || status === 'failed' ? `response.${status}` : 'response.incomplete'
 }

@@ -14,11 +14,14 @@ import type { OutputItem } from './response-items.ts'
 import { createResponseOutput } from './response-output.ts'
 import type { ResponseEvent } from './response-writer.ts'
 
-/** The run of a Response, and its part of that run. */
+/** The run of a Response, and the part of that run which the Response shows. */
 export interface ResponsePart {
   readonly key: SessionKey
   readonly runId: string
-  /** How many times the run had asked the client before. With `of`, the number applies only to the run with that id. */
+  /**
+   * How many times the run had asked the client for results before this Response. If `of` is set, the number applies
+   * only to the run with that id.
+   */
   readonly asked: number
   readonly of?: string
   readonly withCalls: boolean
@@ -27,7 +30,7 @@ export interface ResponsePart {
 /** The state of a Response. */
 export interface ResponseState {
   readonly run: Run
-  /** `asks`: ends with calls for the client. `waits`: waits for an approval. */
+  /** `asks`: the Response ends with calls for the client. `waits`: the run waits for an approval. */
   readonly status: 'queued' | 'in_progress' | 'asks' | 'waits' | 'ended'
   readonly items: readonly OutputItem[]
   /** The usage of this part alone; undefined until it has ended. */
@@ -90,7 +93,7 @@ export async function requireRun(reader: LogReader, key: SessionKey, id: string)
   return run
 }
 
-/** The calls that the current pause waits for, including those resolved since. */
+/** Returns the calls that caused the current pause, including calls that were resolved during the pause. */
 async function pausedFor(
   reader: LogReader,
   key: SessionKey,
@@ -102,24 +105,24 @@ async function pausedFor(
   return withArguments(reader, key, found?.calls ?? waiting)
 }
 
-/** One time that a run asked the client for results. */
+/** One pause in which a run asked the client for results. */
 export interface Ask {
   readonly calls: readonly ToolMessage[]
-  /** The id of the log's last message at that time. */
+  /** The id of the log's last message when the run paused. */
   readonly after: string
   /** Whether the run has been resumed since. */
   readonly isOver: boolean
 }
 
-/** Lists all times that a run asked the client for results, in order. */
+/** Lists all pauses in which a run asked the client for results, in order. */
 export async function asksOf(reader: LogReader, key: SessionKey, run: Run): Promise<Ask[]> {
   const pauses = await pausesOf(reader, key, run)
   return pauses.filter(({ calls }) => calls.some(({ needs }) => needs === 'result'))
 }
 
 /**
- * How many times the run had asked the client when this request's results arrived, and the end of the request's id.
- * The suffix is empty unless the request continues the run that its id names.
+ * Returns how many times the run had asked the client for results, including the request that this turn answers. Also
+ * returns the suffix of the Response's id. The suffix is empty unless the turn resumes the run that the id names.
  */
 export async function requestNumber(
   { reader }: Pick<AppDependencies, 'reader'>,

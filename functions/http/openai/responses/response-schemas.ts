@@ -80,7 +80,7 @@ const functionTool = z.object({
 /** The id of a Response. */
 export const RESPONSE_ID = /^resp_([0-7][0-9A-HJKMNP-TV-Z]{25})(?:\.([1-9][0-9]{0,5}))?$/
 
-/** Checked in the handler, because an item may omit its type. */
+/** The items of a request. The handler checks them, because an item may omit its type. */
 const items = z.array(jsonObject)
 
 /** Fields of unsupported features, with the values that request nothing unusual. */

@@ -3,8 +3,8 @@ import { blockId, blockItem, callItem, callOutputItem, contentPart } from './res
 import type { Block, BlockKind, OutputItem } from './response-items.ts'
 
 /**
- * One event of a Response's stream. Sequence numbers count characters, not chunks, so the same text has the same
- * numbers however it was streamed. A client can resume after any of them. A chunk has the number of its last character.
+ * One event of a Response's stream. Sequence numbers count characters, not chunks. So the same text has the same
+ * numbers, however it was streamed. A chunk has the number of its last character. A client can resume after any number.
  */
 export interface ResponseEvent {
   readonly type: string
@@ -17,7 +17,7 @@ export interface ResponseWriter {
   event(type: string, fields: object, length?: number): ResponseEvent
   /** Allocates the index of the next item. */
   place(): number
-  /** The finished items; texts with their round. */
+  /** The finished items. An item with text or reasoning also has its round. */
   readonly items: { readonly item: OutputItem; readonly round?: number }[]
   /** The sequence number of the next event. */
   number: number
@@ -37,7 +37,7 @@ export function createResponseWriter(): ResponseWriter {
   return writer
 }
 
-/** The events of a call, which is sent at once. */
+/** The events of a call. The call is sent as a whole, not streamed. */
 export function callEvents(writer: ResponseWriter, call: WaitingCall): ResponseEvent[] {
   const { event } = writer
   const item = callItem(call)
@@ -72,7 +72,7 @@ export interface TextWriter {
   begin(round: number): void
   piece(kind: BlockKind, delta: string): ResponseEvent[]
   close(): ResponseEvent[]
-  /** Discards the round for a retry. Its content stays in the stream, but in no stored item. */
+  /** Discards the round for a retry. The streamed content cannot be withdrawn, but no stored item contains it. */
   discard(): ResponseEvent[]
 }
 
@@ -98,7 +98,7 @@ export function createTextWriter(writer: ResponseWriter, runId: () => string): T
       const events = closeAs('incomplete')
       const kept = items.filter((one) => one.round !== round.number)
       items.splice(0, items.length, ...kept)
-      // The next attempt uses the numbers from the round's start again.
+      // The next attempt starts again with the sequence number of the round's start.
       writer.number = round.begun
       round = { ...round, attempt: round.attempt + 1, blocks: 0 }
       return events

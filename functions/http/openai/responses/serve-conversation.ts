@@ -79,8 +79,7 @@ async function itemPage(
   }
   const first = at === undefined ? undefined : await reader.message(key, at)
   if (first !== undefined) await take([first])
-  // The cursor may be the id of an item from a stream. That item can have another id now; then its whole message counts
-  // as read.
+  // The cursor may be an item's id from a stream. If the item has another id now, its whole message counts as read.
   const known = found.findIndex(({ item }) => item.id === after)
   found.splice(0, known === -1 ? found.length : known + 1)
   let more = true

@@ -28,7 +28,7 @@ import { noteAttempt } from './repeated-request.ts'
 /** The run to follow. `answered`: the rows of the calls that this turn answers, and the run that made them. */
 export interface AcceptedTurn extends FollowedRun {
   readonly answered?: { readonly runId: string; readonly calls: readonly string[] }
-  /** Undefined for a turn that needs none: one with an idempotency key, or with results alone. */
+  /** Undefined for a turn that needs no attempt: one with an idempotency key, or with results alone. */
   readonly attempt?: Attempt
 }
 
@@ -68,13 +68,10 @@ export async function acceptChatTurn(dependencies: RouteDependencies, turn: Read
   return { ...followed, runId, ...definedFields({ attempt: noted.attempt }) }
 }
 
-/** The tools and instructions of this request, which hold for the rounds after the results that it brings. */
-const newestOf = ({ input, instructions }: ChatTurn): NewestRequest => ({
-  clientTools: input.tools,
-  instructions: instructions ?? input.instructions ?? instructions,
-})
-
-/** The session of a request with an idempotency key that names none: the same for its repetition. */
+/**
+ * The session id for a request that has an idempotency key but names no session. A repetition of the request gets the
+ * same id.
+ */
 const keyedSession = (turn: ChatTurn): string | undefined =>
   turn.idempotencyKey === undefined
     ? undefined
@@ -116,7 +113,7 @@ async function importHistory(
   try {
     await service.importMessages(session, closed ?? closedHistory(input), { name, source: SOURCE })
   } catch (error) {
-    // The session already has another, complete history.
+    // The import is skipped, because the session already has another, complete history.
     if (!isCode(error, 'idempotency_conflict')) throw error
   }
 }
@@ -177,7 +174,10 @@ async function answersOf(
   return { runId, resolutions: [...given, ...decided], calls, isRepeated, after, open: unseen }
 }
 
-/** Finds the newest calls with these names or rows that wait for a client or an approval, or have waited. */
+/**
+ * Finds the calls with these names or row ids that wait, or have waited, for a client or an approval. If several calls
+ * have the same name, finds the newest.
+ */
 async function callsOf(
   reader: RouteDependencies['reader'],
   session: Session,
@@ -221,7 +221,7 @@ async function submit(
     return await put(turnHash)
   } catch (error) {
     if (!isCode(error, 'idempotency_conflict')) throw error
-    // A run that an earlier version started was stored with the hash of the whole body.
+    // Earlier versions stored a run with the hash of the whole body, so the request is compared with that hash too.
     return put(bodyHash)
   }
 }

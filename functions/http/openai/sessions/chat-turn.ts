@@ -6,10 +6,10 @@ import type { ChatInput } from '../chat/chat-request.ts'
 
 /** One attempt to send a turn, with the run that it has started or may have started. */
 export interface Attempt {
-  /** The name under which it is remembered. */
+  /** The name under which the attempt is stored. */
   readonly name: string
   readonly session: string
-  /** The key of the run in its session. */
+  /** The run's idempotency key in its session, hashed. */
   readonly keyHash: string
   /** Start of the attempt, in milliseconds since 1970. */
   readonly startedAt: number
@@ -35,7 +35,7 @@ export interface ChatTurn<Part = RequestPart> {
   readonly place?: string
   /** SHA-256 of the request's body. */
   readonly bodyHash: string
-  /** Hash of its owner, its place and its folded messages: equal for a request and its repetition. */
+  /** Hash of the client, the place and the folded messages. A request and its repetition have the same hash. */
   readonly turnHash: string
   readonly idempotencyKey: string | undefined
   /** Whether the client says that it has sent this request before. */

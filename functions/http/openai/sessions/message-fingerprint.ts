@@ -56,8 +56,8 @@ function shownOf(message: ChatMessage, form: TextForm): unknown {
 }
 
 /**
- * Arguments in a normalized form, because some clients parse them and serialize them again. Numbers are equal if their
- * values are, also beyond the precision of JavaScript. Text that is not JSON is returned unchanged.
+ * Returns arguments in a normalized form, because some clients parse them and serialize them again. Equal numbers get
+ * the same text, even beyond the precision of JavaScript. Text that is not JSON is returned unchanged.
  */
 function jsonOf(text: string): string {
   if (jsonFault(text) !== undefined) return text

@@ -1,9 +1,9 @@
 const TAG = /<(\/?)(think|thinking)>/g
 
 /**
- * Returns a text without the reasoning that models write in tags, in linear time. A closing tag without an opening one
- * removes the text before it, because the opening tag may be part of the model's prompt. An opening tag without a
- * closing one removes everything if it begins the text; elsewhere it is kept as text.
+ * Removes the reasoning that models write in tags. Takes linear time. A closing tag without an opening one removes the
+ * text before it, because the opening tag may be part of the model's prompt. An opening tag without a closing one
+ * removes everything if it begins the text; elsewhere it is kept as text.
  */
 export function withoutReasoning(text: string): string {
   const tags = [...text.matchAll(TAG)].map(({ 0: { length }, 1: slash, 2: name = '', index }) => {

@@ -5,8 +5,8 @@ import { KEYS_MS, REPEAT_MS, scopeOf } from './chat-turn.ts'
 import type { ChatTurn } from './chat-turn.ts'
 
 /**
- * Records, before anything is stored, that this request both answers calls of a run and has new input. The input may
- * start a new run; without the record, a retry would look for the calls in that run.
+ * Records that this request both answers calls of a run and has new input. The record is stored before anything else.
+ * The input may start a new run; without the record, a retry would look for the calls in that new run.
  */
 export async function noteAnswered(
   { names, clock }: RouteDependencies,
@@ -14,19 +14,21 @@ export async function noteAnswered(
   session: SessionKey,
   run: string,
 ): Promise<void> {
-  // Without a key or a run, an equal request may be a new one, because models reuse call ids. Then the record is kept
-  // only briefly.
+  // Without a key or a run, an equal request may be a new one, because models reuse call ids. In that case, the record
+  // is kept only briefly.
   const isUnique = turn.idempotencyKey !== undefined || turn.answersTo !== undefined || isReported(turn)
   await names.give(session, nameOf(turn, session), { run }, clock.now() + (isUnique ? KEYS_MS : REPEAT_MS))
 }
 
 /**
- * Whether the request names its session and contains the history before its answers. Then it identifies the calls that
- * it answers.
+ * Whether the request names its session and contains the history before its answers. Such a request identifies the
+ * calls that it answers.
  */
 const isReported = ({ isNamed, input }: ChatTurn): boolean => isNamed && input.history.length > 0
 
-/** The run whose calls an earlier attempt of this request answered, if it also had new input. */
+/**
+ * Returns the run whose calls an earlier attempt of this request answered. Only an attempt that also had new input is recorded.
+ */
 export async function answeredBefore(
   { names }: RouteDependencies,
   turn: ChatTurn,

@@ -61,7 +61,7 @@ export async function noteDelivered(
   const { name, session, keyHash, startedAt } = attempt
   const noted = { keyHash, startedAt, isDelivered: true }
   try {
-    // A later attempt may have replaced this one in the slot meanwhile. Notes of earlier versions have no hash.
+    // A later attempt may have replaced this one in its slot. Records of earlier versions have no hash.
     const found = await names.find(tenant, name)
     if (found === undefined || (found.about['keyHash'] ?? keyHash) !== keyHash) return
     await names.give({ tenant, session }, name, noted, clock.now() + KEYS_MS)
@@ -97,8 +97,8 @@ async function readSlot(
 const slotName = (turn: ChatTurn, slot: number): string => `attempt ${slot} ${turn.turnHash}`
 
 /**
- * Finds an undelivered turn of a named session that a version before 2026-12 stored. Its key is derived from the run before the
- * turn.
+ * Finds an undelivered turn of a named session that a version before 2026-12 stored. That version derived the key from
+ * the run before the turn.
  */
 async function noteOfEarlierVersion({ names }: RouteDependencies, turn: ChatTurn): Promise<Attempt | undefined> {
   if (!turn.isNamed || turn.place === undefined) return undefined

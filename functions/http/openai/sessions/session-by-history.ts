@@ -12,8 +12,8 @@ import { exactHistoryName, historyName } from './message-fingerprint.ts'
 import { earlierAttempt } from './repeated-request.ts'
 
 /**
- * How long a conversation can be found by its history, in milliseconds. Later, it starts as a new session that imports
- * the history.
+ * How long a conversation can be found by its history, in milliseconds. After this time, the client's next request
+ * starts a new session and imports the history.
  */
 const HISTORY_MS = 30 * 86_400_000
 
@@ -55,8 +55,9 @@ async function knownByHistory(dependencies: RouteDependencies, turn: ChatTurn): 
 }
 
 /**
- * Remembers the conversation that a client was shown, so that the client's next request finds the session by its history. Does
- * nothing if the client names the session. `shown`: the different forms in which the client may send the completion back.
+ * Remembers the conversation that a client was shown, so that the client's next request finds the session by its
+ * history. Does nothing if the client names the session. `shown`: the forms in which the client may send the completion
+ * back.
  */
 export async function rememberShown(
   dependencies: RouteDependencies,
@@ -75,7 +76,7 @@ export async function rememberShown(
     const about = { run, last: messages[0]?.id ?? '' }
     for (const name of ways) await names.give(key, name, about, clock.now() + HISTORY_MS)
   } catch (error) {
-    // The run has ended successfully. Its client will continue in a new session.
+    // The run has ended successfully, so this failure is only logged. The client's next request starts a new session.
     log.warn('a conversation will not be found by its history', { session: key.session, error: String(error) })
   }
 }

@@ -4,8 +4,8 @@ import type { ImageCaller } from '../../v1/messages/incoming-images.ts'
 import type { ChatTurn, ReadyTurn } from './chat-turn.ts'
 
 /**
- * Calls `accept` with the turn and the bytes of its images. `field`: the field of a part that holds an image. Nothing
- * is stored before the images are here.
+ * Calls `accept` with the turn after its images were fetched. Nothing is stored before that. `field`: name of the field
+ * of a part that holds an image.
  */
 export async function withTurnImages<Accepted>(
   dependencies: RouteDependencies,

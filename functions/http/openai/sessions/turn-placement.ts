@@ -20,7 +20,7 @@ export interface KnownTurn {
 }
 
 /**
- * Continues in the session of this turn, unless other turns were added since. A repeated request continues in the
+ * Continues in the session of this turn, unless other turns were added there. A repeated request continues in the
  * session of its first attempt. Returns undefined if the client must continue in another session.
  */
 export async function acceptAfter(
@@ -45,14 +45,15 @@ export async function acceptAfter(
 }
 
 /**
- * The id of the other session in which a client continues. It is the same for all attempts under one idempotency key.
+ * Returns the id of the other session in which a client continues. All attempts under one idempotency key get the same
+ * id.
  */
 export function elsewhere({ clock }: RouteDependencies, turn: ChatTurn): string {
   const claim = claimOf(turn)
   return claim === undefined ? nextId(undefined, clock.now()) : `chat-${sha256(`elsewhere ${claim}`).slice(0, 40)}`
 }
 
-/** Records the session in which a request with an idempotency key is executed, before it is executed. */
+/** Records the session that will execute a request with an idempotency key. Called before the execution. */
 export async function keepClaim(
   { names, clock }: RouteDependencies,
   turn: ChatTurn,

@@ -11,14 +11,14 @@ import { jsonText } from '../../../log/json/well-formed.ts'
 
 /** Limit of the JSON, in bytes. In a longer body, pointers replace long texts. */
 const MAX_CALLBACK_BYTES = 256 * 1024
-/** Code points of a shortened text before its pointer. */
+/** Code points of a long text that are kept before its pointer. */
 const PREVIEW = 500
 const PAGE = 100
 const PAGE_CHARACTERS = 1_000_000
 
 /**
- * Builds the body for a run that has ended, or for its pause with this number: the run as the API shows it, with its
- * messages.
+ * Builds the body for a run that has ended, or for the run's pause with the number `pause`. The body contains the run
+ * and its messages, as the API shows them.
  */
 export async function callbackBody(reader: LogReader, key: SessionKey, run: Run, pause?: number): Promise<string> {
   const at = pause === undefined ? endOf(run) : await pauseOf(reader, key, run, pause)
@@ -29,7 +29,7 @@ export async function callbackBody(reader: LogReader, key: SessionKey, run: Run,
 
 interface Moment {
   readonly event: RunStateEvent
-  /** The last message of the run at that time; undefined: the newest one. */
+  /** The last message of the run when the event happened. Undefined: the run's newest message. */
   readonly last?: string
   readonly time: number
 }
@@ -52,8 +52,8 @@ async function pauseOf(reader: LogReader, key: SessionKey, run: Run, number: num
 }
 
 /**
- * The run's messages as the API shows them. When together they exceed the limit, long texts are shortened while
- * reading.
+ * Returns the run's messages as the API shows them. If they exceed the limit together, long texts are shortened during
+ * the read.
  */
 async function messagesUpTo(
   reader: LogReader,

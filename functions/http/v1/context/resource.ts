@@ -23,8 +23,8 @@ export function summaryResource(summary: Summary): z.input<typeof SummarySchema>
 }
 
 /**
- * Returns the names of the declared tools in the request to the provider. `mapped_tools` has the tools whose own names differ
- * from these.
+ * Returns the names of the declared tools, as the request to the provider contains them. `mapped_tools` lists the tools
+ * whose own names differ from these.
  */
 function toolNames(request: ModelRequest): Pick<z.input<typeof ContextSchema>, 'tools' | 'mapped_tools'> {
   const rules = namesOf(request)
@@ -33,7 +33,7 @@ function toolNames(request: ModelRequest): Pick<z.input<typeof ContextSchema>, '
   return { tools: declared.map(({ name }) => name), ...(mapped.length === 0 ? {} : { mapped_tools: mapped }) }
 }
 
-/** A next request as the API shows it, with links to its media. */
+/** A session's next request as the API shows it, with links to its media. */
 export function contextResource(session: string, next: NextRequest): z.input<typeof ContextSchema> {
   const { agent, request, summary, mediaOf } = next
   const link = (part: RequestText | RequestMedia): RequestText | RequestMedia =>

@@ -51,7 +51,7 @@ export function contextRoutes(app: App, dependencies: RouteDependencies): void {
     const session = await findSession(dependencies, c.get('caller'), c.req.valid('param').session)
     const { run } = c.req.valid('query')
     const name = jsonText(['context', session, run])
-    // Queued, because the document holds the messages of the conversation and may be long.
+    // The document is queued, because it contains the messages of the conversation and may be long.
     const document = await builds.build(session.tenant, name, async () =>
       Buffer.from(jsonText(contextResource(session.session, await service.context(session, run)))),
     )

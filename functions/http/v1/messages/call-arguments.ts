@@ -4,7 +4,7 @@ import type { Recent } from '../../../domain/cache/lru-cache.ts'
 import type { SessionKey } from '../../../domain/session.ts'
 import type { LogReader } from '../../../ports/log-reader.ts'
 
-/** Limit of the arguments that all readers of a process share, in characters. */
+/** Limit of the cached arguments, in characters. All users of the same log reader share the cache. */
 const SHARED_CHARACTERS = 4_000_000
 /** Estimated memory of a message's calls besides their arguments, in characters. */
 const OVERHEAD = 500
@@ -12,8 +12,8 @@ const OVERHEAD = 500
 const shared = new WeakMap<LogReader, Recent<readonly ToolCall[]>>()
 
 /**
- * Finds the raw arguments of calls as their model sent them; the rows of calls have none. `known`: messages already
- * read; others are read from the log.
+ * Finds the raw arguments of calls as their model sent them, because the rows of calls contain none. `known`: messages
+ * that were already read. Other messages are read from the log.
  */
 export function findArguments(
   reader: LogReader,

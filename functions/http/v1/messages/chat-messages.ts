@@ -48,7 +48,7 @@ export async function chatMessages(
   const wanted = instructions === undefined ? limit : limit - 1
   const found: { readonly request: RequestMessage; readonly at: ChatPosition }[] = []
   let length = 0
-  // The whole conversation is shown. Refused messages, like truncated ones, are omitted only from later requests.
+  // The page shows the whole conversation. Refused and truncated messages are omitted only from requests to the model.
   const repairs = agent && { steps: repairsFor(await reader.context(session), agent.model).steps, omitted: [] }
   const narrowNames = repairs?.steps.includes('names') ?? false
   const pageWith = (next: ChatPosition | undefined): ChatPage => ({
@@ -91,7 +91,10 @@ interface Reading {
   readonly pageSize: number
 }
 
-/** Yields the request messages for each message from this one on, in order; reads on demand. */
+/**
+ * Yields the request messages made from each message of the log, in order, starting with `from`. Reads the log on
+ * demand.
+ */
 async function* replayFrom(
   key: SessionKey,
   { reader, agent, repairs, from, pageSize }: Reading,
@@ -111,7 +114,8 @@ async function* replayFrom(
     })
     part.push(...page.messages)
     more = page.more
-    // The request messages for a message depend on its results and on the message after it.
+    // The request messages for a message depend on its results and on the next message. So the last own message waits
+    // for the next read.
     const open = more ? part.findLastIndex(isOwn) : part.length
     if (open <= 0) continue
     const { context, ...numbers } = await sources.optionsFor(part)
@@ -130,8 +134,8 @@ async function* replayFrom(
 }
 
 /**
- * Finds the start of the log's last turn, whose media and sources are all sent. Reads the log only if the page has
- * media or sources.
+ * Finds the start of the log's last turn. A request contains all media and sources of that turn. Reads the log only if
+ * the page has media or sources.
  */
 function createTurnFinder(
   reader: LogReader,
@@ -150,8 +154,8 @@ function createTurnFinder(
 }
 
 /**
- * Finds the numbers of sources and the decisions about them. Reads only if there are sources. Numbers that no
- * completion has recorded are assigned over the whole log, as the next request would, so that all pages agree.
+ * Finds the numbers of sources, and which sources were cited. Reads only if there are sources. Numbers that no
+ * completion has recorded are assigned over the whole log, as the next request would assign them. So all pages agree.
  */
 function createSourceFinder(
   reader: LogReader,
@@ -177,7 +181,9 @@ function createSourceFinder(
   }
 }
 
-/** The highest number that is recorded, or that a result before this message would get. */
+/**
+ * Returns the highest source number before this message. It is a recorded number, or a number that a result would get.
+ */
 async function highestBefore(reader: LogReader, key: SessionKey, before: string | undefined): Promise<number> {
   const recorded = new Set<string>()
   let highest = 0

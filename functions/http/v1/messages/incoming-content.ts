@@ -67,8 +67,8 @@ export function refuseTakenNames(tools: readonly ClientTool[], field = 'name'): 
 
 /**
  * Rejects client tools with the name of an agent's tool. `onlyListed`: rejects only tools that the agent's entry lists
- * or that need approval; other tools of the agent are replaced by the client's in its run. `field`: the field of a tool
- * that holds its name.
+ * or that need approval. The client's tools then replace other tools of the agent in the client's run. `field`: the
+ * field of a tool that holds its name.
  */
 export async function refuseServerTools(
   { service, agents }: Pick<RouteDependencies, 'service' | 'agents'>,
@@ -133,8 +133,8 @@ function refuseRepeatedResults(calls: readonly string[]): void {
 }
 
 /**
- * Converts the results of a request to resolutions of tool calls. `text` is the raw body, which gives JSON outputs
- * their exact numbers.
+ * Converts the results of a request to resolutions of tool calls. `text`: the raw body, which contains the exact
+ * numbers of JSON outputs.
  */
 export function callResolutions(body: z.output<typeof toolResults>, text: string): RequestResolution[] {
   const names = body.results.map(callName)
@@ -159,7 +159,7 @@ export function callResolutions(body: z.output<typeof toolResults>, text: string
   })
 }
 
-/** A resolution whose output may have images by address. */
+/** A resolution whose output may contain images that are given by their address. */
 type WithRequestParts<One> = One extends { readonly output: unknown }
   ? Omit<One, 'output'> & { readonly output: readonly RequestPart[] }
   : One
@@ -215,7 +215,7 @@ function outputParts(path: string, output: Json, exact: () => string): RequestPa
   return parsed.data.map(incomingPart)
 }
 
-/** A list without part types is an ordinary JSON value. */
+/** Whether an output is a list of parts. A list whose items have no part types is an ordinary JSON value. */
 const looksLikeParts = (value: Json): boolean =>
   Array.isArray(value) &&
   value.length > 0 &&

@@ -14,10 +14,13 @@ const MAX_IMAGE_BYTES = 20_000_000
 /** Limits of the images of one request: their number, and their bytes. */
 const MAX_IMAGES = 16
 const MAX_REQUEST_BYTES = 60_000_000
-/** Limits of the images that are held until they are stored: of all tenants and of one tenant. */
+/** Limits of the bytes of images that are held until they are stored, for all tenants together and for one tenant. */
 const MAX_BYTES = 192_000_000
 const MAX_BYTES_OF_TENANT = 64_000_000
-/** Longest wait for budget. It is shorter than the time limit of the images, whose servers wait meanwhile. */
+/**
+ * Maximum time that a request waits for image budget. The servers of its images wait too, so it is shorter than the
+ * time limit of an image.
+ */
 const BUDGET_TIMEOUT_MS = 5_000
 
 /** An image that a request names by its address. */
@@ -30,24 +33,24 @@ export interface ImageAddress {
 /** Content of a request: with its bytes, or an image by its address. */
 export type RequestPart = IncomingPart | ImageAddress
 
-/** A list of parts with its path in the request. `field`: the field of a part that holds its bytes. */
+/** A list of parts with its path in the request. `field`: name of the field with a part's bytes. */
 export interface PlacedParts {
   readonly path: string
   readonly field: string
-  /** The field that holds the address of an image, if it is another one. */
+  /** Name of the field with an image's address, if it is not `field`. */
   readonly addressField?: string
   readonly parts: readonly RequestPart[]
 }
 
 type ImageDependencies = Pick<RouteDependencies, 'images' | 'imageBudget'>
 
-/** Whose request names the images, and the signal that aborts when its client disconnects. */
+/** The tenant whose request contains the images, and the signal that aborts when the client disconnects. */
 export interface ImageCaller {
   readonly tenant: string
   readonly signal: AbortSignal
 }
 
-/** The sender of this request. */
+/** Returns the tenant and the signal of this request. */
 export const imageCallerOf = (c: Context<AppEnv>): ImageCaller => ({
   tenant: c.get('caller').tenant,
   signal: c.get('request').signal,
@@ -69,15 +72,15 @@ export const createImageBudget = (): ByteBudget =>
     },
   })
 
-/** Whether a facade's address of an image is to be fetched: it is a URL with another scheme than `data:`. */
+/** Whether a facade must fetch an image from this address. True for a URL with another scheme than `data:`. */
 export const isImageAddress = (url: string): boolean => /^[a-z][a-z0-9+.-]*:/i.test(url) && !/^data:/i.test(url)
 
 const isByAddress = (part: RequestPart): part is ImageAddress => 'url' in part
 
 /**
- * Calls `accept` with the parts of a request, after its images are checked and those by address are fetched. Rejects
- * with 422 and the path of each image that is false or cannot be fetched. The bytes count against the image budget
- * until `accept` ends, so `accept` must store them and keep no reference.
+ * Calls `accept` with the parts of a request, after its images were checked and those given by address were fetched.
+ * Rejects with 422 and the path of each image that has a wrong type or cannot be fetched. The bytes count against the
+ * image budget until `accept` ends. So `accept` must store them and keep no reference.
  */
 export async function withImages<Accepted>(
   dependencies: ImageDependencies,
@@ -95,7 +98,7 @@ export async function withImages<Accepted>(
   })
 }
 
-/** Calls `accept` with the fetched images, in order. Then drops them and releases their budget. */
+/** Calls `accept` with the fetched images, in order. Drops the images afterwards and releases their budget. */
 async function withFetched<Accepted>(
   { images, imageBudget }: ImageDependencies,
   { tenant, signal }: ImageCaller,
@@ -133,10 +136,7 @@ function refuseTooMany(wanted: readonly Fetching[]): void {
   ])
 }
 
-/**
- * Limits of the bytes of each image. An image whose server declares no size gets an equal part of the bytes that the
- * others leave.
- */
+/** Returns the limit of each image's bytes. Images whose server declares no size share the remaining bytes equally. */
 function limitsOf(wanted: readonly Fetching[], opened: readonly OpenImage[]): number[] {
   const large = wanted.filter((_, index) => (opened[index]?.bytes ?? 0) > MAX_IMAGE_BYTES)
   if (large.length > 0)
@@ -157,7 +157,7 @@ function limitsOf(wanted: readonly Fetching[], opened: readonly OpenImage[]): nu
   return opened.map(({ bytes }) => bytes ?? Math.min(MAX_IMAGE_BYTES, Math.floor(left / undeclared)))
 }
 
-/** Does the same for all images at once. Rejects with the paths of those that are unavailable. */
+/** Calls `work` for all images concurrently. Rejects with the paths of the images that are unavailable. */
 async function fromAll<Result>(
   wanted: readonly Fetching[],
   work: (image: Fetching, index: number) => Promise<Result>,
@@ -197,7 +197,10 @@ async function refuseFalseImages(content: readonly PlacedParts[]): Promise<void>
   if (errors.length > 0) throw unusable('invalid_media', errors)
 }
 
-/** Aliases of media types, and more general types. A prefix `x-` and a suffix `-sequence` are ignored. */
+/**
+ * Media types that are compared as another type, because they are an alias or a special form of it. A prefix `x-` and a
+ * suffix `-sequence` are ignored.
+ */
 const SAME_TYPES: ReadonlyMap<string, string> = new Map([
   ['image/jpg', 'image/jpeg'],
   ['image/apng', 'image/png'],

@@ -125,7 +125,7 @@ const toolCallId = z.string().min(1).max(2_048).optional().openapi({
 const messageId = ulid.optional().openapi({
   description: 'Message id of the call, from `waiting`. Either this or `tool_call_id` is required.',
 })
-/** Checked in the handler, which responds with 422. */
+/** The sources of a result. The handler checks them, and responds with 422 if they are invalid. */
 const sources = z
   .custom<Json>((value) => value !== undefined)
   .optional()

@@ -116,7 +116,7 @@ async function filtersOf(
   return definedFields({ roles: readRoles(roles), run: holder, agent, parentToolCallId })
 }
 
-/** Rejects bounds that are not messages of the session, because they are cursors of another list. */
+/** Rejects bounds that are not ids of messages of the session. Such a bound is a cursor of another list. */
 async function requireMessages(
   reader: LogReader,
   session: Session,

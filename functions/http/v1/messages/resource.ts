@@ -25,7 +25,7 @@ import { usageResource } from '../usage/resource.ts'
 export type MessageResource = z.input<typeof MessageSchema>
 type PartResource = MessageResource['parts'][number]
 
-/** The data of other rows that a message is shown with. */
+/** Data from other rows that are shown with a message. */
 export interface KnownOfMessage {
   /** For a tool message: the raw arguments of its call. */
   readonly arguments?: string | undefined
@@ -33,8 +33,8 @@ export interface KnownOfMessage {
 }
 
 /**
- * A message as the API shows it, without notes, provider metadata and the loop's own fields. `known` adds data of other
- * rows; without `sources`, the message's sources have no numbers.
+ * A message as the API shows it, without notes, provider metadata and the loop's own fields. `known`: data from other
+ * rows. Without `known.sources`, the message's sources have no numbers.
  */
 export function messageResource(session: string, message: Message, known: KnownOfMessage = {}): MessageResource {
   return {
@@ -136,7 +136,7 @@ const decisionResource = ({ approved, by, at }: ApprovalDecision): MessageResour
   at: timeText(at),
 })
 
-/** Sources get their numbers when a request is first built with them. */
+/** Returns the sources of a result. Sources have no numbers until a request is first built with them. */
 function sourcesOf(message: ToolMessage, state: SourceState | undefined): Pick<MessageResource, 'sources'> {
   if (message.sources === undefined || message.sources.length === 0) return {}
   const from = state?.numbers.get(message.id)

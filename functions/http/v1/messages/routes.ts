@@ -65,7 +65,7 @@ export function messageRoutes(app: App, dependencies: RouteDependencies): void {
       await refuseServerTools(dependencies, session.agent, tools)
       refuseMissingTool(agents, session.agent, tools)
       const delivery = callback === undefined ? undefined : deliveryTo(callbacks, callback)
-      // A new run has only new messages. A run that the input joins may have older ones.
+      // All messages of a new run are new. A run that the input joins may have older messages.
       const joins = (onBusy ?? agents.get(session.agent)?.policies.onBusy) === 'steer'
       const since = joins ? await lastMessage(dependencies, key) : undefined
       const submission = {
@@ -96,7 +96,7 @@ export function messageRoutes(app: App, dependencies: RouteDependencies): void {
   })
 }
 
-/** The delivery of a run that names a callback. */
+/** Returns a delivery for the callback with this name. Rejects an unknown name. */
 function deliveryTo(callbacks: Callbacks, name: string): NewDelivery {
   if (callbacks.has(name)) return callbacks.delivery(name)
   throw invalidRequest([{ path: 'body.callback', message: 'is not the name of a callback in the settings' }])

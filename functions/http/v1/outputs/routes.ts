@@ -19,7 +19,10 @@ import { findSession } from '../../../access/sessions.ts'
  * memory.
  */
 const CHUNK = 32 * 1024
-/** Bytes in one read of the first few concurrent downloads. A distant store takes as long for many bytes as for few. */
+/**
+ * Bytes in one read of the first `MAX_LARGE_READS` concurrent downloads. A distant store takes as long for many bytes
+ * as for few.
+ */
 const LARGE_CHUNK = 512 * 1024
 const MAX_LARGE_READS = 16
 /** A link grants access like a key. No cache may store it, and the store must not learn the page that contained it. */
@@ -28,7 +31,7 @@ const UNSHARED = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer'
 const KEPT = { 'cache-control': 'private, no-cache' }
 const etag = z.object({ etag: z.string() })
 const anyBytes = { schema: z.string().openapi({ format: 'binary' }) }
-// Generators of clients do not know the wildcard, and take the first type that they know.
+// Client generators do not know the wildcard, and use the first type that they know.
 const bytes = { 'application/octet-stream': anyBytes, '*/*': anyBytes }
 
 const readOutput = createRoute({

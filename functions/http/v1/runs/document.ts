@@ -23,8 +23,8 @@ interface Content {
 }
 
 /**
- * Builds a run with its new messages as JSON bytes. The messages end where a page would end; then `messages_next` is
- * the cursor of the next page.
+ * Builds a run with its new messages as JSON bytes. The messages are limited like a page. If more messages follow,
+ * `messages_next` is the cursor of the next page.
  */
 export async function runDocument(
   { reader, builds }: Pick<RouteDependencies, 'reader' | 'builds'>,

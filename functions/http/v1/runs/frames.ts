@@ -15,8 +15,7 @@ import type { WaitingCall } from './resource.ts'
 const LONG = 4 * 1024
 
 /**
- * Builds the frames of one follower's events. While it waits for the next event, it does not keep the input of the last
- * one in memory.
+ * Builds the frames of one follower's events. Between two events, it does not keep the last event's input in memory.
  */
 export function framesOf(reader: LogReader, key: SessionKey): (event: RunEvent) => Promise<string | NamedText> {
   const inputs = sharedReader(reader).reader

@@ -38,8 +38,8 @@ export const RUN_RESPONSES = {
 } as const
 
 /**
- * The idempotency key of a request with hashes of the key and of the content, which separate a repeated request from a
- * new one.
+ * Returns the hashes of a request's idempotency key and content. The content's hash shows whether a request with a
+ * known key is a repetition.
  */
 export async function idempotencyOf(c: Context<AppEnv>): Promise<Pick<Submission, 'idempotency'>> {
   const key = c.req.header('idempotency-key')

@@ -17,8 +17,8 @@ import { usageResource } from '../usage/resource.ts'
 export type RunResource = z.input<typeof RunSchema>
 
 /**
- * Limit of a chain of merges: a steering input can be merged into a run that was itself merged; longer chains do not
- * happen.
+ * Maximum number of merges that are followed from one run to the next. A steering input can be merged into a run that
+ * was itself merged. Real chains are far shorter.
  */
 const MAX_MERGES = 8
 
@@ -93,8 +93,8 @@ export const isSettled = ({ run, waiting }: RunView): boolean =>
   isEnded(run.status) || (run.status === 'paused' && waiting.length > 0)
 
 /**
- * A run as the API always shows it. It includes the input if that has not become a message. `id`: the requested id,
- * which a merged run keeps.
+ * A run as the API shows it. It includes the input until the input becomes a message. `id`: the requested id. The run
+ * may be the one that the requested run was merged into; it is shown with the requested id.
  */
 export function runResource(session: string, { run, waiting }: RunView, id: string = run.id): RunResource {
   const entries = Object.entries(run.usageByAgent).map(([agent, sum]) => [agent, usageResource(sum)] as const)

@@ -16,10 +16,10 @@ import { framesOf } from './frames.ts'
 import { isSettled, requireRun, runResource, type RunResource, type RunView } from './resource.ts'
 import { jsonText } from '../../../log/json/well-formed.ts'
 
-/** Characters above which a run is not kept in memory for its 202. */
+/** Characters above which a run is not kept in memory until its 202 response is sent. */
 const LONG = 4 * 1024
 
-/** Polling interval between the last resolution of a paused run and its resumption by a process. */
+/** Polling interval for the resumption of a paused run, after its last call was resolved. */
 const RESUME_POLL_MS = 50
 
 /** A run that a request has started or resumed. */
@@ -30,7 +30,7 @@ export interface AcceptedRun {
    * The log's last message before the request; later messages are new to the caller. Undefined: the whole run is new.
    */
   readonly since?: Message
-  /** The promise of the ended run, from `Accepted`. */
+  /** Resolves when the run has ended; comes from `Accepted`. */
   readonly ended?: Accepted['ended']
 }
 
@@ -55,8 +55,8 @@ const eventOf = (message: Message | undefined): { after?: string } =>
 type Work = (call: OpenRequest) => Promise<Response>
 
 /**
- * Starts or resumes a run with `work`, and responds. The request is counted as open first, so that a request rejected
- * for too many open ones has no effect.
+ * Starts or resumes a run with `work`, and responds. Before that, counts the request as open. So a request that is
+ * rejected for too many open requests has no effect.
  */
 export const whileCounted = async ({ calls }: RouteDependencies, c: Context<AppEnv>, work: Work): Promise<Response> =>
   whileOpen(await calls.open(c.get('caller')), work)
@@ -114,7 +114,7 @@ export async function respondWithRun(
 
 /**
  * Responds 202 with the run. The request is already executed, so this response is never rejected. A long run is not
- * kept in memory until it fits the budget; it is read when it can be sent, in its state at that time.
+ * kept in memory while it waits for budget. It is read when it can be sent, in its state at that time.
  */
 export function runAccepted(
   { reader, shared }: RouteDependencies,
@@ -141,7 +141,7 @@ export function runAccepted(
 
 interface Follow {
   readonly after?: string | undefined
-  /** Whether the request itself ended a pause. Then only a pause that ends the stream is sent. */
+  /** Whether the request itself ended a pause. If so, the stream omits each pause that another event follows. */
   readonly isMovedOn?: boolean
 }
 
@@ -172,9 +172,9 @@ async function* withoutPassedPauses(events: AsyncIterable<RunEvent>): AsyncGener
 }
 
 /**
- * Waits until the run has ended, waits for the caller, or the time is over. If this process executes the run, the loop
- * returns the run with all of its messages, and nothing is read. Otherwise, one header read per second shows when to
- * read the run.
+ * Waits until the run has ended or needs the caller, but at most for the given time. If this process executes the run,
+ * the loop returns the run with all of its messages, and nothing is read. Otherwise, one header read per second shows
+ * when to read the run.
  */
 async function waitForRun(
   dependencies: AppDependencies,

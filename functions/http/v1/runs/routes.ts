@@ -136,7 +136,7 @@ function readingRoutes(app: App, dependencies: RouteDependencies): void {
   app.openapi(listRuns, async (c) => {
     const session = await findSession(dependencies, c.get('caller'), c.req.valid('param').session)
     const { after, limit, status } = c.req.valid('query')
-    // The id of a message, or of another session's run, is a cursor of another list.
+    // If the cursor is not the id of a run of this session, it comes from another list.
     if (after !== undefined && (await reader.run(session, after)) === undefined) throw cursorNotFound()
     const query = { limit, mostCharacters: MAX_PAGE_BYTES, ...definedFields({ before: after, status }) }
     const name = jsonText(['runs', session.session, query])

@@ -32,7 +32,8 @@ const AT_ONCE = 4
 
 /** Searches the history, within the caller's scope. */
 export function searchRoutes(app: App, { service, shared }: RouteDependencies): void {
-  // Limited, because each search holds the texts around its hits, which may have megabytes.
+  // The number of concurrent searches is limited. Each search holds the texts around its hits, which may have
+  // megabytes.
   const builds = createBuilds(AT_ONCE)
 
   app.openapi(searchHistory, async (c) => {

@@ -13,12 +13,12 @@ import type { RouteDependencies } from '../../dependencies.ts'
 import { RequestError } from '../../middleware/request-error.ts'
 import type { newFork } from '../transfer/schema.ts'
 
-/** Runs in one page of the search for a run that ended with a message. */
+/** Runs in one page, when the run that ended with a message is searched. */
 const RUNS = 20
 
 /**
  * Creates a session with a copy of this one's log. If a fork was interrupted, a repetition with the same id continues
- * it. The id of a complete fork is taken.
+ * it. The id of a completed fork is rejected, because it is taken.
  */
 export async function fork(
   dependencies: RouteDependencies,
@@ -32,8 +32,9 @@ export async function fork(
 }
 
 /**
- * Like `fork`, but up to and including a given message, whose calls must all have ended. The copy of a bound session is
- * bound as well, whichever caller makes it, because a caller with a key of the owner has shaped its content.
+ * Like `fork`, but copies the log up to and including a given message, whose calls must all have ended. The copy of a
+ * bound session is bound as well, whichever caller makes it. The reason: a caller with a key of the owner has shaped
+ * its content.
  */
 export async function copyInto(
   dependencies: RouteDependencies,
@@ -42,7 +43,7 @@ export async function copyInto(
   { through, id: name, title }: { readonly through: string; readonly id: string; readonly title: string | undefined },
 ): Promise<Session> {
   const { service } = dependencies
-  // Read after the message was found: if the session was bound meanwhile, the copy must be bound.
+  // The session is read after the message was found. If it was bound before this read, the copy is bound too.
   const from = await findSession(dependencies, caller, source.session)
   const forkedFrom = { session: from.session, messageId: through }
   const { session, isNew } = await madeOrFound()

@@ -32,9 +32,9 @@ type Dependencies = RouteDependencies & { readonly logger: Logger }
 type Options = z.output<typeof exportQuery>
 
 /**
- * Exports a session's log in chunks. Each chunk is built when the reader has taken the one before, so one chunk of the
- * log is in memory; clients of the same session share it. The export ends with the message that was the last one when
- * it started.
+ * Exports a session's log in chunks. A chunk is built when the reader has taken the previous one, so only one chunk is
+ * in memory. Clients that export the same session share it. The export ends with the message that was the last one when
+ * the export started.
  */
 export function exported(
   given: RouteDependencies,
@@ -58,7 +58,7 @@ export function exported(
 
 const LINES = 'application/x-ndjson'
 
-/** The position of an export. `last`: the message that it ends with. */
+/** The position of an export. `last`: the last message of the export. */
 interface LogPlace {
   readonly after?: string | undefined
   readonly last?: string
@@ -132,7 +132,8 @@ async function wholeResource(dependencies: Dependencies, session: Session, messa
   if (message.role !== 'tool') return { ...shown, parts }
   const sources = definedFields({ sources: await wholeSources(dependencies, session, message) })
   const whole = await wholeOutput(dependencies, session, message)
-  // Omitted for a lost text and beside the note of a lost image, because size and hash are those of the original.
+  // Size and hash of an output are those of the original. So they are omitted if a text was lost, or if a note replaces
+  // a lost image.
   const isLost =
     whole?.endsWith(LOST_TEXT) === true || parts.some((part, place) => part.type !== shown.parts[place]?.type)
   const output = isLost && shown.output !== undefined ? { output: { media_type: shown.output.media_type } } : {}

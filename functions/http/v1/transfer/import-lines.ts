@@ -13,11 +13,11 @@ import type { Spooled } from './spool-budget.ts'
 const MAX_IMPORT_BYTES = 1024 * 1024 * 1024
 /** Bytes in one read of a file. */
 const PIECE = 256 * 1024
-/** Bytes of a body that stay in memory. Most conversations are smaller, and a file would be slower. */
+/** Maximum bytes of a body that stay in memory. Most conversations are smaller, and a file would be slower. */
 const IN_MEMORY = 1024 * 1024
 /** Lines after which the event loop serves other requests. */
 const AT_A_TIME = 500
-/** Limit of empty lines, because each takes as long as a short message. */
+/** Maximum number of empty lines, because each takes as long as a short message. */
 const MAX_BLANK_LINES = 100_000
 
 /** The lines of a body, stored so that they can be read twice: first to validate all of them, then to store them. */
@@ -28,7 +28,7 @@ export interface SpooledLines {
   remove(): Promise<void>
 }
 
-/** Stores a body in memory, or a large one in a temporary file, within `budget`. */
+/** Stores a body in memory. Stores a large body in a temporary file, within `budget`. */
 export async function spoolLines(body: ReadableStream<Uint8Array>, budget: Spooled): Promise<SpooledLines> {
   const hash = createHash('sha256')
   const chunks = bounded(body)
@@ -54,7 +54,8 @@ async function* bounded(body: ReadableStream<Uint8Array>): AsyncGenerator<Buffer
 
 /**
  * Writes the body to a file without a name, which disappears when it is closed. So no part of a conversation stays on
- * the disk, even if the process is killed (promises L9). `held`: the bytes read before, which are already hashed.
+ * the disk, even if the process is killed (promises L9). `held`: the bytes that were read before and are already
+ * hashed.
  */
 async function spoolToFile(
   held: readonly Buffer[],

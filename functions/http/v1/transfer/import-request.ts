@@ -39,8 +39,8 @@ const IMPORTS: { readonly [format in Body['format']]: () => MessageImport } = {
 
 /**
  * Imports the messages of a request into a session. All messages are validated before the first is stored, so an
- * invalid one rejects the whole import. A session line before the messages sets this session's title, if it may replace
- * the present one, and its metadata.
+ * invalid one rejects the whole import. A session line before the messages sets this session's metadata. It also sets
+ * the title, if the present title may be replaced.
  */
 export async function importInto(
   dependencies: ImportDependencies,
@@ -95,8 +95,8 @@ async function importLines(
 }
 
 /**
- * Stores the changes of a session line before the first message, so that the imported inputs create no title if the line
- * has one. A rejected import changes nothing.
+ * Stores the changes of a session line before the first message. So the imported inputs create no title if the line has
+ * one. A rejected import changes nothing.
  */
 const describing = (
   { sessions }: ImportDependencies,

@@ -88,7 +88,7 @@ export function transferRoutes(app: App, dependencies: RouteDependencies): void 
     try {
       const session = await enterSession(dependencies, c.get('caller'), c.req.valid('param').session)
       const body = c.req.valid('json')
-      // Only a JSON body is parsed before; lines are streamed.
+      // Only a JSON body is parsed before this handler. Lines are streamed.
       if (typeof body === 'string') throw new Error('lines were read as a body')
       return c.json(await (await work()).importInto(session, c, c.req.valid('query'), body), 200)
     } finally {

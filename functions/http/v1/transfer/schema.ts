@@ -34,7 +34,7 @@ export const newImport = z
     },
   })
 
-/** The settings of an import of lines. For JSON, they are in the body. */
+/** The settings of an import of JSON lines. An import of JSON has these settings in its body. */
 export const importQuery = z.strictObject({
   format: format.optional().openapi({ description: 'Format of lines (`application/x-ndjson`); default: native.' }),
   source: source.optional().openapi({ description: 'Source of the lines.' }),

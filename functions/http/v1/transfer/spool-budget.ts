@@ -1,6 +1,9 @@
 import { RequestError } from '../../middleware/request-error.ts'
 
-/** Limits of the bytes that imports keep on disk: in total, and for one tenant (two of the largest imports). */
+/**
+ * Limits of the bytes that imports keep on disk, in total and for one tenant. One tenant can store two imports of the
+ * largest size.
+ */
 const MAX_BYTES = 4 * 1024 * 1024 * 1024
 const MAX_BYTES_OF_TENANT = 2 * 1024 * 1024 * 1024
 

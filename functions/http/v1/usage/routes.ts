@@ -39,7 +39,7 @@ export function usageRoutes(app: App, { usage, clock }: Pick<AppDependencies, 'u
     const sums = await usage.sums({ tenant, from, to, by, ...definedFields({ owner }) })
     const entries = usageEntries(by, sums)
     const last = after === undefined ? -1 : entries.findIndex(({ key }) => cursorOf(by, key) === after)
-    // Counts are never removed, so a missing entry belongs to another list.
+    // Entries are never removed. So a cursor without an entry comes from another list.
     if (after !== undefined && last === -1) throw cursorNotFound()
     const data = entries.slice(last + 1, last + 1 + limit)
     const end = data.at(-1)
