@@ -7,7 +7,7 @@ import type { Outbox } from '../../ports/outbox.ts'
 import type { RunQueue } from '../../ports/run-queue.ts'
 import { asJson, CALLBACK, callbackDelivery, stateOf, targetOf } from './state.ts'
 
-/** Attempts to make a change while other writers interfere. */
+/** Maximum attempts to make a change. An attempt fails if another writer changes the row at the same time. */
 const ATTEMPTS = 5
 
 interface Dependencies {

@@ -21,8 +21,8 @@ import {
 } from './state.ts'
 
 /**
- * Waits after each failed attempt, in milliseconds: more than a day in all. After the last one, the callback has
- * failed.
+ * Wait after each failed attempt, in milliseconds. Together, the waits take more than a day. After the last of these
+ * retries, the callback has failed.
  */
 const RETRY_MS: readonly number[] = [5, 30, 120, 600, 3_600, 14_400, 43_200, 43_200].map((seconds) => seconds * 1_000)
 /** Largest random share added to a wait, so that a receiver that was down does not get all requests at once. */
@@ -31,19 +31,19 @@ const JITTER = 0.2
 const INLINE_BYTES = 24 * 1024
 /** Polling interval for a run that has not ended. For a paused run, it grows up to one hour. */
 const POLL_INTERVAL_MS = 60_000
-/** Wait after the next attempt of the previous callback, before this one is due. */
+/** Time between the next attempt of the previous callback and the next check of this one. */
 const AFTER_OTHER_MS = 1_000
 const MAX_POLL_INTERVAL_MS = 3_600_000
 /** Limit of concurrent requests of one process to one receiver, for each tenant. A receiver may take 15 s for each. */
 const MAX_OPEN_REQUESTS = 50
-/** Wait before a callback tries again to get one of these requests. */
+/** Time after which a callback is retried if its receiver had `MAX_OPEN_REQUESTS` open requests. */
 const PLACE_RETRY_MS = 5_000
-/** The receiver wants no more callbacks (Standard Webhooks). */
+/** The status of a receiver that wants no more callbacks (Standard Webhooks). */
 const GONE = 410
 
 /** The address of a callback and the secret that signs it. */
 export interface CallbackSettings {
-  /** Default: the address in each request. */
+  /** By default, each request names its address. */
   readonly url?: string
   readonly secret: string
 }
@@ -62,7 +62,7 @@ export interface CallbackDependencies {
 
 /**
  * Notifies a receiver when a run ends and when it pauses. Each callback has a fixed id and body. It is sent until the
- * receiver has accepted it: at least once, with the id as the key for deduplication.
+ * receiver has accepted it, so it may arrive more than once. Receivers deduplicate by the id.
  */
 export function createCallbackChannel(dependencies: CallbackDependencies): RunChannel {
   const { clock } = dependencies
@@ -87,8 +87,8 @@ export function createCallbackChannel(dependencies: CallbackDependencies): RunCh
 }
 
 /**
- * Adds a separate callback for each pause, in order, before the callback for the run's end. A steered input gets no callbacks for
- * pauses before it was accepted. Such a pause follows a message with an earlier id.
+ * Adds a separate callback for each pause, in order, before the callback for the run's end. A steered input gets no
+ * callbacks for pauses before it was accepted. The log's last message before such a pause is older than the input.
  */
 async function addPauses(dependencies: CallbackDependencies, work: Work): Promise<boolean> {
   const { outbox, render } = dependencies
@@ -127,7 +127,10 @@ async function keepBody(
   return { object }
 }
 
-/** Sends a callback after the previous one is finished, so that callbacks of a run keep the order of its events. */
+/**
+ * Sends a callback when the run's previous callback is finished. So the callbacks of a run keep the order of its
+ * events.
+ */
 async function sendInOrder(
   dependencies: CallbackDependencies,
   work: Work,
@@ -142,14 +145,17 @@ async function sendInOrder(
   return { retryAt: Math.max(now, retriedAt) + AFTER_OTHER_MS }
 }
 
-/** The id of the callback for the run's previous pause; undefined for the first one. */
+/** Returns the id of the callback for the run's previous pause; undefined if there is none. */
 function idBefore(delivery: Delivery): string | undefined {
   const [, pause] = delivery.id.split('.')
   const before = pause === undefined ? (stateOf(delivery).pauses ?? 0) : Number(pause) - 1
   return before === 0 ? undefined : `${runOfDelivery(delivery)}.${before}`
 }
 
-/** Sends the callback. If too many requests to its receiver are open, the callback waits, and no attempt is counted. */
+/**
+ * Sends the callback. If too many requests to its receiver are open, the callback waits. That wait does not count as an
+ * attempt.
+ */
 async function send(dependencies: CallbackDependencies, work: Work, open: Map<string, number>): Promise<Outcome> {
   const { settings, clock, outputs } = dependencies
   const { delivery, signal } = work

@@ -5,7 +5,7 @@ import type { JsonObject } from '../../domain/json.ts'
 /** The kind of a delivery that is a callback. */
 export const CALLBACK = 'callback'
 
-/** One request that was sent or could not be sent. */
+/** One attempt to send a callback, whether the request was sent or not. */
 export interface Attempt {
   /** Time of the attempt, in milliseconds since 1970. */
   readonly at: number
@@ -28,7 +28,7 @@ export interface CallbackState {
   /** The body, fixed for all attempts: its text, or the name of an object in the output store. */
   readonly body?: { readonly text: string } | { readonly object: string }
   readonly attempts?: readonly Attempt[]
-  /** Attempts since the callback was created, or since it was last requested by hand. */
+  /** Number of attempts since the callback was created, or since it was last retried by hand. */
   readonly tries?: number
 }
 
@@ -51,7 +51,7 @@ export function destinationOf(target: JsonObject): string {
   return url === undefined ? name : originOf(url)
 }
 
-/** Whether the settings have a callback, or it is refused whatever they have. */
+/** Whether the settings contain this callback. Also true for a refused callback, because it is never sent. */
 export function isSendable(target: JsonObject, settings: ReadonlyMap<string, unknown>): boolean {
   const { name, refused } = target as unknown as CallbackTarget
   return refused !== undefined || settings.has(name)
@@ -63,8 +63,8 @@ export function withAttempt(state: CallbackState, last: Attempt): CallbackState 
 }
 
 /**
- * A delivery for the callback with this name. `url`: the address from the request. A too long address is stored as
- * refused.
+ * Creates a delivery for the callback with this name. `url`: the address from the request. If the address is too long,
+ * the delivery is stored as refused.
  */
 export function callbackDelivery(name: string, url?: string): NewDelivery {
   if (url !== undefined && url.length > MAX_URL_CHARACTERS)

@@ -22,8 +22,8 @@ const SILENT = { status: 503, code: 'slack_unavailable', detail: 'Slack itself c
 const ACK_TIMEOUT_MS = 2_500
 
 /**
- * The endpoint for all requests from Slack. It responds with 200 once the requested work is durable. Slack repeats all
- * other requests, including slow ones.
+ * The endpoint for all requests from Slack. It responds with 200 once the requested work is durable. Slack repeats a
+ * request that gets another response, or no response in time.
  */
 export function createSlackEndpoint({
   clock,

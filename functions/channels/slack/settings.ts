@@ -8,7 +8,7 @@ export interface SlackSettings {
   /** People who may decide on approvals, besides the author of the message. */
   readonly approvers: readonly string[]
   readonly channels: { readonly [channel: string]: { readonly agent: string } }
-  /** Further workspaces, besides that of the bot token, by team id. `token` is the name of a secret. */
+  /** Workspaces besides that of the bot token, by team id. `token` is the name of a secret. */
   readonly workspaces: { readonly [team: string]: SlackWorkspace }
   readonly suggestedPrompts: readonly { readonly title: string; readonly message: string }[]
 }

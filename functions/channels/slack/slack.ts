@@ -47,7 +47,7 @@ export function createSlack(given: Dependencies): Slack {
       ...taking,
     }),
     listen: (appToken, signal) => listenOnSocket({ ...dependencies, ...taking }, appToken, signal),
-    // If Slack does not respond, the answer is true: the delivery is claimed, and retried later.
+    // If Slack does not respond, the result is true: the delivery is claimed, and retried later.
     serves: async ({ team }) =>
       typeof team !== 'string' || (await dependencies.workspaces.find(team).catch(() => true)) !== undefined,
     replies: createSlackChannel(dependencies),

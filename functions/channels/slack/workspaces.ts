@@ -16,7 +16,7 @@ export interface Workspace {
 type Own = Pick<Workspace, 'team' | 'bot' | 'botId'>
 
 export interface Workspaces {
-  /** Finds a workspace; undefined if it is not configured. Rejects if Slack cannot be asked. */
+  /** Finds a workspace; undefined if it is not configured. Rejects if Slack does not respond. */
   find(team: string): Promise<Workspace | undefined>
 }
 

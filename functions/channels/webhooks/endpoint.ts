@@ -23,10 +23,11 @@ import { fillTemplate, valueAt, type Delivered } from './template.ts'
 
 const PREFIX = '/webhooks/'
 /**
- * How long a delivery is remembered: slightly shorter than the run's idempotency key, which deduplicates after that.
+ * How long a delivery is remembered. The run's idempotency key is remembered slightly longer, and then deduplicates
+ * alone.
  */
 const KNOWN_MS = 86_400_000
-/** Limit of an owner, in characters, and the length of the hash that keeps longer owners distinct. */
+/** Limit of an owner, in characters. A longer owner ends with a hash of this length, which keeps it distinct. */
 const MAX_OWNER_CHARACTERS = 256
 const OWNER_HASH = 16
 /** Limit of a shown delivery id, in characters. */
@@ -39,7 +40,7 @@ export interface WebhookDependencies {
   readonly deletion: Pick<SessionDeletion, 'state'>
   readonly received: Received
   readonly agents: ReadonlyMap<string, Agent>
-  /** The operator's limits, of which the tenant's budget applies to deliveries. */
+  /** The operator's limits. Only the tenant's budget applies to deliveries. */
   readonly caps: Caps
   /** Replaces the secret names in a setting with the current secrets. */
   readonly filled: (text: string) => Promise<string>
@@ -50,9 +51,9 @@ export interface WebhookDependencies {
 }
 
 /**
- * Creates the endpoint for webhooks. Each delivery is one input of the session that its settings name, and gets its
- * response at once. Rejects with `tenant_budget_used_up` until the day is over; a delivery accepted before keeps its
- * run.
+ * Creates the endpoint for webhooks. Each delivery becomes one input of the session that the webhook's settings name.
+ * The response does not wait for the run. When the tenant's daily budget is used up, new deliveries are rejected with
+ * `tenant_budget_used_up` until the next day. A delivery that was accepted before keeps its run.
  */
 export function createWebhookEndpoint(dependencies: WebhookDependencies): InboundEndpoint {
   return { path: `${PREFIX}*`, open: (request) => take(dependencies, request) }
@@ -131,8 +132,9 @@ interface Remembered {
 }
 
 /**
- * Forgets a delivery that was rejected. Its session may be deleted before it is sent again, and it then needs a new session. A
- * delivery whose session was deleted after it was accepted stays known, so that a repetition starts nothing.
+ * Forgets a delivery that was rejected. Its session may be deleted before the sender repeats it, and the repetition
+ * then needs a new session. An accepted delivery stays known even if its session is deleted, so that a repetition
+ * starts nothing.
  */
 async function forgettingRefused<Result>(
   { received, deletion }: Pick<WebhookDependencies, 'received' | 'deletion'>,
@@ -205,8 +207,8 @@ function ownerOf(rendered: string): string {
 }
 
 /**
- * Returns the session, or creates it if its run may be accepted. If two deliveries create it concurrently, both use the
- * session that exists.
+ * Returns the session, or creates it if its run may be accepted. If two deliveries create the session concurrently,
+ * both use the one that was created first.
  */
 async function sessionOf(
   { sessions, agents, service, caps }: WebhookDependencies,

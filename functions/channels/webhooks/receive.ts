@@ -33,10 +33,10 @@ interface Dependencies {
   readonly deletion: Pick<SessionDeletion, 'state'>
 }
 
-/** Limit of the deleted sessions of one name within 30 days. */
+/** Maximum number of ids that are tried for one name. An id is skipped if its session was deleted within 30 days. */
 const MAX_DELETED_SESSIONS = 20
 
-/** Limit of the ids that keys of other owners may have taken before a delivery is rejected. */
+/** Maximum number of ids that are tried for a delivery, because keys of other owners may have taken some. */
 const MAX_TAKEN_IDS = 20
 
 interface Delivered {
@@ -48,8 +48,9 @@ interface Delivered {
 }
 
 /**
- * Finds or names the session of a delivery. If a key bound to another owner has taken its id, a replacement id is used.
- * The replacement stays as long as its session exists, even after the taken id is free again.
+ * Finds the session of a delivery, or returns an id for a new one. If a key bound to another owner has taken the id, a
+ * replacement id is used. The replacement is used as long as its session exists, even if the taken id becomes free
+ * again.
  */
 export async function sessionOfDelivery(
   dependencies: Dependencies,
@@ -76,8 +77,8 @@ export async function sessionOfDelivery(
 }
 
 /**
- * Finds the session of a conversation with this name, or its new id. The id of a deleted or expired session cannot be
- * used for 30 days. A replacement id is used instead, as long as its session exists.
+ * Finds the session of a conversation with this name, or returns the id for a new one. The id of a deleted or expired
+ * session cannot be used for 30 days. Therefore a replacement id is used, as long as its session exists.
  */
 export async function liveSessionOf(
   { sessions, deletion }: Dependencies,
@@ -101,7 +102,7 @@ export async function liveSessionOf(
 const MAX_TEXT_CHARACTERS = 119
 const HASH_DIGITS = 8
 
-/** The session id for a rendered text: the text itself if it is valid and short enough. */
+/** Returns the session id for a rendered text. It is the text itself, if that is a valid id and short enough. */
 export function sessionIdOf(rendered: string): string {
   const allowed = rendered.replaceAll(/[^A-Za-z0-9._:-]/gu, '-')
   const begun = /^[A-Za-z0-9]/.test(allowed) ? allowed : `x${allowed}`
@@ -119,8 +120,8 @@ const hashOf = (text: string): string => sha256(text).slice(0, HASH_DIGITS)
 type Preset = WebhookSettings['verify']['preset']
 
 /**
- * Whether a request was signed with one of the secrets, compared in constant time. `standard` also rejects a timestamp
- * more than 5 minutes in the past or future.
+ * Whether a request was signed with one of the secrets. Signatures are compared in constant time. `standard` also
+ * rejects a timestamp more than 5 minutes in the past or future.
  */
 export function isSigned(preset: Preset, secrets: readonly string[], headers: Headers, body: Buffer): boolean {
   return secrets.some((secret) => CHECKS[preset](secret, headers, body))

@@ -10,12 +10,12 @@ export interface SampleDelivery {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** The value at each place that the settings refer to, unless `when` demands another value. */
+/** The value at each place that the settings refer to, unless `when` requires another value. */
 const SAMPLE = 'sample'
 
 /**
- * Builds a delivery that the webhook accepts. `body`: by default, a body with a value at each place that the settings refer to.
- * `id`: the delivery's id. It is signed with this secret at this time.
+ * Builds a delivery that the webhook accepts. `id`: the delivery's id. `body`: by default, a body with a value at each
+ * place that the settings refer to. The delivery is signed with `secret` at the time `at`.
  */
 export function sampleDelivery(
   webhook: WebhookSettings,
@@ -37,7 +37,7 @@ export function sampleDelivery(
   }
 }
 
-/** `callback` gets no value, so that a sample causes no callback. */
+/** The place for `callback` gets no value, so that a sample causes no callback. */
 function sampleBody({ text, session, owner = '', delivery = '', when }: WebhookSettings): string {
   let body: Json = {}
   const pointers = [text, session, owner, delivery].flatMap(pointersOf)

@@ -8,7 +8,7 @@ export interface WebhookSettings {
   readonly tenant: string
   readonly agent: string
   readonly verify: { readonly preset: (typeof PRESETS)[number]; readonly secrets: readonly string[] }
-  /** Conditions, by JSON Pointer into the body: one of the values must be there. */
+  /** Conditions: at each JSON Pointer into the body, one of these values must be present. */
   readonly when: { readonly [pointer: string]: readonly Json[] }
   readonly text: string
   readonly session: string

@@ -30,7 +30,7 @@ export function valueAt(body: Json, pointer: string): Json | undefined {
     const name = token.replaceAll('~1', '/').replaceAll('~0', '~')
     if (typeof value !== 'object' || value === null || isExactNumber(value)) return undefined
     if (!Object.hasOwn(value, name)) return undefined
-    // Rejects `length` and indexes such as `01` for arrays.
+    // In an array, names such as `length` and indexes such as `01` have no value.
     if (Array.isArray(value) && !/^(?:0|[1-9][0-9]*)$/.test(name)) return undefined
     value = (value as { readonly [key: string]: Json | undefined })[name]
   }

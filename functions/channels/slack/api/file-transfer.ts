@@ -37,8 +37,8 @@ const isSlacks = (url: URL, base: URL): boolean =>
   (url.host === base.host && url.protocol === base.protocol)
 
 /**
- * Creates the uploader, which sends the text of a new file to the address from Slack. Rejects with `SlackSilence`: then
- * the text may be sent again.
+ * Creates the uploader, which sends the text of a new file to the address from Slack. If Slack does not respond,
+ * rejects with `SlackSilence`; the text may then be sent again.
  */
 export function createSlackUpload({
   allowedHosts,

@@ -25,7 +25,7 @@ const MAX_QUEUES = 1_000
 export interface RateLimits {
   /** Milliseconds that a call would have to wait now. */
   wait(place: string, method: string): number
-  /** Counts a call that is sent now or in `wait` milliseconds. */
+  /** Counts a call that is sent as soon as the limits allow it: now, or after `wait` milliseconds. */
   take(place: string, method: string): void
   /** Stops a method for this long, after Slack rejected a call. */
   pause(place: string, method: string, milliseconds: number): void

@@ -13,7 +13,7 @@ const RESPONSE_MS = 10_000
 const RESPONSE_BYTES = 16_000_000
 /** Error codes for failures on Slack's side. They come with status 200, but the call may have succeeded. */
 const OWN_FAULTS = new Set(['internal_error', 'fatal_error', 'request_timeout', 'service_unavailable'])
-/** Methods that only read accept no JSON. */
+/** Methods that only read data. Slack accepts no JSON arguments for them. */
 const READING = new Set([
   'auth.test',
   'apps.connections.open',

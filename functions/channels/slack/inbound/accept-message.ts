@@ -42,7 +42,8 @@ export async function isForBot(
 ): Promise<boolean> {
   if (message.user === workspace.bot || !(await isAddressed(dependencies, workspace, message))) return false
   const { botId, user, isDirect } = message
-  // In a direct conversation, only the person writes. Our own app can post as another user only with that user's token.
+  // Two kinds of messages that an app posted are a person's. In a direct conversation, only the person writes. Our own
+  // app can post as another user only with that user's token.
   if (botId === undefined || isDirect || botId === workspace.botId) return true
   return dependencies.people.isPerson(workspace, user)
 }
@@ -82,7 +83,7 @@ export async function acceptMessage(
 
 /**
  * Returns the thread's session, or creates it if its run may be accepted. Undefined if the session was deleted. The
- * session records its first message, because that message also brings the thread's earlier messages.
+ * session records its first message, because the input of that message also contains the thread's earlier messages.
  */
 async function enterThread(
   { settings, sessions, service, caps, agents }: AcceptMessageDependencies,

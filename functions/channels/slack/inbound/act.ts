@@ -37,7 +37,7 @@ export interface ActDependencies {
   readonly queue: Pick<RunQueue, 'send'>
   readonly feedback: MessageFeedback
   readonly clock: Clock
-  /** The operator's limits, of which the tenant's budget applies to retries. */
+  /** The operator's limits. Only the tenant's budget applies to retries. */
   readonly caps: Caps
   readonly logger: Logger
   /** Whether this process executes a continued run. */
@@ -45,8 +45,8 @@ export interface ActDependencies {
 }
 
 /**
- * Stores a pressed button with its person and time; the first press counts. The delivery driver executes the action
- * later. For feedback, each person's last press counts.
+ * Stores a pressed button with its person and time. The delivery driver executes the action later. Only the first press
+ * of a button counts. For feedback, the last press of each person counts.
  */
 export async function takeInteraction(dependencies: ActDependencies, payload: unknown): Promise<void> {
   const { outbox, queue, settings, workspaces, logger } = dependencies
@@ -72,7 +72,10 @@ export async function takeInteraction(dependencies: ActDependencies, payload: un
   }
 }
 
-/** Stores a person's rating of an answer with its last message, durably, each time that the person presses. */
+/**
+ * Stores a person's rating durably, with the last message of the rated answer. Each press of the person replaces the
+ * earlier rating.
+ */
 async function giveFeedback(
   { reader, feedback }: ActDependencies,
   key: SessionKey,
@@ -84,8 +87,8 @@ async function giveFeedback(
 }
 
 /**
- * Whether the person may press a button of a run that has a reply. All people may retry it. Only its author and the
- * approvers in the settings may decide.
+ * Whether the person may press a button of this run. The run must have a reply. Everyone may retry the run. Only its
+ * author and the approvers in the settings may decide on its calls.
  */
 async function mayPress(
   { outbox, settings }: ActDependencies,
@@ -98,7 +101,7 @@ async function mayPress(
   return readTarget(reply.target).user === action.user || settings.approvers.includes(action.user)
 }
 
-/** Executes the action of a button, which this delivery stores. Safe to repeat at any time. */
+/** Executes the action that this delivery stores. Can be repeated safely at any time. */
 export async function act(dependencies: ActDependencies, delivery: Delivery): Promise<void> {
   const action = actionOf(delivery.target)
   const workspace = await dependencies.workspaces.find(action.team)
@@ -172,7 +175,7 @@ async function runAgain(
   return true
 }
 
-/** Whether the failed run could be continued. It cannot if later messages followed it. */
+/** Tries to continue the failed run. Returns false if that is impossible, because later messages follow the run. */
 async function isContinued(continues: () => Promise<unknown>): Promise<boolean> {
   try {
     await continues()
@@ -196,10 +199,10 @@ async function decide(
   try {
     await service.resolve(session, action.run, [resolution], { here })
   } catch (error) {
-    // The call was decided elsewhere, or the run no longer waits for it.
+    // Ignored: the call was decided elsewhere, or the run no longer waits for it.
     if (!(error instanceof TooltrailError) || error.retryable || error.code === 'storage_failed') throw error
   }
-  // Read from the log, because another person may have made the same decision before.
+  // The decision is read from the log, because another person may have decided before.
   const now = await reader.message(session, call.id)
   return decided(action, now?.role === 'tool' ? now : call)
 }

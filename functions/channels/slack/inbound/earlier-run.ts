@@ -4,7 +4,7 @@ import type { Clock } from '../../../ports/clock.ts'
 import type { Outbox } from '../../../ports/outbox.ts'
 import { REPLY_KIND } from './submit-message.ts'
 
-/** Age of a row up to which the idempotency key of its run still counts. The store keeps a key for 24 hours. */
+/** Maximum age of a row whose run's idempotency key is certainly still stored. The store keeps a key for 24 hours. */
 const KEY_KNOWN_MS = 23 * 3_600_000
 /** Largest difference between the clocks of two processes. */
 const CLOCK_SKEW_MS = 3_600_000

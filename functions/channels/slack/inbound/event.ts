@@ -4,8 +4,8 @@ import { attachedFiles, attachmentTexts, ownWords } from './message-text.ts'
 import type { Thread } from './thread.ts'
 
 /**
- * A file of a message. If `mode` is not `hosted` or `snippet` (but `external` or `tombstone`), Slack does not have its
- * bytes.
+ * A file of a message. Slack has its bytes only if `mode` is `hosted` or `snippet`. Other modes are `external` and
+ * `tombstone`.
  */
 export interface SlackFile {
   readonly name: string
@@ -19,7 +19,7 @@ export interface SlackMessage extends Thread {
   readonly type: 'message'
   readonly ts: string
   readonly user: string
-  /** The author's own text, including text that only the message's blocks contain. */
+  /** The author's own text. It includes text that only the message's blocks contain. */
   readonly text: string
   /** The texts of attachments and forwarded messages, marked as not the author's own; empty if there are none. */
   readonly attached: string
@@ -60,7 +60,7 @@ const MAX_FILES = 50
 const MAX_URL_CHARACTERS = 2_000
 const MAX_NAME_CHARACTERS = 200
 
-/** A limit of bytes, with the same error as other limits. */
+/** Limits the bytes of a value. A larger value gets the same kind of error as a text with too many characters. */
 const within =
   (bytes: number) =>
   (value: unknown, context: z.RefinementCtx): void => {

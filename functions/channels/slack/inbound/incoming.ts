@@ -19,12 +19,13 @@ import type { SubmitMessageDependencies } from './submit-message.ts'
 import type { Workspaces } from '../workspaces.ts'
 
 /**
- * The kind of rows that keep messages for which data must be read from Slack, and the later messages of their thread.
+ * The kind of rows that store incoming messages. These are messages for which data must be read from Slack, and the
+ * later messages of their threads.
  */
 const INCOMING_KIND = 'slack-message'
-/** Limit of a thread's messages that may wait before this one. */
+/** Number of pending deliveries that are read to find earlier messages of the thread. */
 const MAX_EARLIER_MESSAGES = 100
-/** Polling interval; after the timeout, the delivery is rescheduled. */
+/** Polling interval for earlier messages, and the timeout after which the delivery is rescheduled. */
 const EARLIER_MS = 200
 const EARLIER_MESSAGES_TIMEOUT_MS = 30_000
 
@@ -50,10 +51,10 @@ const kept = z.object({
   isMention: z.boolean(),
 })
 
-/** Sorts in the order of the thread, and before the ids of all runs. */
+/** Returns the id of a message's row. Such ids sort in the order of the thread, and before the ids of all runs. */
 const incomingId = ({ ts }: SlackMessage): string => `0.${ts}`
 
-/** Stores a message in the outbox until it is submitted, once for all repetitions. */
+/** Stores a message in the outbox until it is submitted. A repetition of the message is not stored again. */
 export async function keepIncoming(
   { outbox, queue, logger }: { outbox: Pick<Outbox, 'add'>; queue: Pick<RunQueue, 'send'>; logger: Logger },
   key: SessionKey,
@@ -93,7 +94,7 @@ export function createIncoming(dependencies: IncomingDependencies): SessionChann
       const workspace = await dependencies.workspaces.find(message.team)
       if (workspace === undefined) throw new Error(`no workspace ${message.team} is configured`)
       const session = await dependencies.sessions.read(delivery)
-      // The session was deleted; the row is deleted with it.
+      // The session was deleted, and the row is deleted with it.
       if (session === undefined) return { status: 'failed' }
       // Files are large, so only one message of a thread is processed at a time.
       const late = await earlierMessages(dependencies, work)

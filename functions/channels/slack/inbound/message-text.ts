@@ -66,7 +66,7 @@ function attachmentBody(attachment: Fields): string {
   return lines([fallback === NO_PREVIEW ? '' : fallback, footer])
 }
 
-/** The `fallback` that Slack sets for attachments without one. */
+/** The `fallback` that Slack sets for attachments that came without one. */
 const NO_PREVIEW = '[no preview available]'
 
 function fieldText(field: Fields): string {

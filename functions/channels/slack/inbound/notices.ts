@@ -15,8 +15,8 @@ const KNOWN_MS = 86_400_000
 
 const THIS_PROCESS = randomUUID()
 /**
- * How long a process has to post a notice. Until then, a second process with the same notice fails, and Slack repeats
- * its event.
+ * Maximum time that a process needs to post a notice. Another process with the same notice fails during this time, and
+ * Slack repeats its event.
  */
 const SAYING_MS = 10_000
 
@@ -49,9 +49,10 @@ export const sayDeleted = (
 ): Promise<void> => sayOnce(dependencies, workspace, message, `deleted:${dayOf(dependencies.clock.now())}`, DELETED)
 
 /**
- * Posts a notice in a thread once, for one of the messages that request it, however often that message is repeated. No
- * session stores the notice, so the thread itself is read first. Rejects with `DuplicateNotice` while another process
- * is posting it: Slack delivers a message with a mention twice, as two events.
+ * Posts a notice in a thread. Only the first message that requests the notice posts it; a repetition of that message
+ * posts it only if the thread does not contain it. The thread is read for this, because no session stores the notice.
+ * Rejects with `DuplicateNotice` while another process is posting the notice: Slack delivers a message with a mention
+ * twice, as two events.
  */
 export async function sayOnce(
   { api, received, clock }: NoticeDependencies,

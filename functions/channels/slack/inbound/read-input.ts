@@ -11,7 +11,7 @@ import type { ThreadMessage } from './thread-messages.ts'
 import type { SlackApi } from '../api/web-api.ts'
 import type { Workspace } from '../workspaces.ts'
 
-/** Limit of the text before the first mention; the newest messages are kept. */
+/** Limit of the thread's text before the first mention, in characters. The newest messages are kept. */
 const MAX_CONTEXT_CHARACTERS = 40_000
 
 export interface ReadInputDependencies {
@@ -20,7 +20,7 @@ export interface ReadInputDependencies {
   readonly logger: Logger
 }
 
-/** Whether the session's first message is in a thread that other people had started. */
+/** Whether the message is the first one of its session, and its thread has earlier messages. */
 const hasContext = ({ metadata }: Session, { ts, thread }: SlackMessage): boolean =>
   metadata['slack_first'] === ts && thread !== ts
 
@@ -102,8 +102,8 @@ function newest(lines: readonly string[]): readonly string[] {
 }
 
 /**
- * The text parts of a message: its text without the mention, and the texts of its attachments. A mention alone stays,
- * because an input must not be empty.
+ * The text parts of a message: its text without the mention, and the texts of its attachments. If the message has only
+ * a mention, the mention stays, because an input must not be empty.
  */
 export function writtenParts({ text, attached, files }: SlackMessage, { bot }: Workspace): IncomingPart[] {
   const parts = [withoutMention(text, bot), unescaped(attached)].filter((part) => part !== '')

@@ -4,7 +4,7 @@ import type { Refusal } from '../../../ports/inbound-endpoint.ts'
 import { readBytes, TOO_LARGE } from '../../read-bytes.ts'
 import { isSigned } from './signature.ts'
 
-/** A request from Slack, by the action that it needs. */
+/** A request from Slack. Its type shows the action that it needs. */
 export type SlackRequest =
   | { readonly type: 'refused'; readonly refusal: Refusal }
   | { readonly type: 'url_verification'; readonly challenge: string }

@@ -17,8 +17,8 @@ const PINGS = 'undici:websocket:ping'
 /** Limit of a message, in characters. Slack's events are far smaller; the HTTP endpoint has the same limit. */
 const MAX_MESSAGE_CHARACTERS = 4 * 1024 * 1024
 /**
- * Limit of the characters of messages that are not durable yet, because a WebSocket has no flow control. For each message,
- * `MESSAGE` is added to its characters.
+ * Limit of the characters of messages that are not durable yet, because a WebSocket has no flow control. Each message
+ * counts as its own characters and `MESSAGE` more.
  */
 const MAX_PENDING_CHARACTERS = 32 * 1024 * 1024
 const MESSAGE = 4_096
@@ -91,7 +91,7 @@ async function receive(dependencies: SocketDependencies, address: URL, signal: A
   const { clock, logger } = dependencies
   const socket = new WebSocket(address)
   const over = Promise.withResolvers<string>()
-  // Not awaited, because a dead connection never reports its close.
+  // Resolves without the socket's `close` event, because a dead connection never gets it.
   const end = (reason: string) => (): void => over.resolve(reason)
   let waiting = new AbortController()
   const wait = (milliseconds: number): void => {
@@ -110,7 +110,7 @@ async function receive(dependencies: SocketDependencies, address: URL, signal: A
   subscribe(PINGS, pinged)
   socket.addEventListener('open', () => wait(QUIET_MS))
   socket.addEventListener('close', end('it was closed'))
-  // Ignored, because a close event follows it.
+  // The error is ignored, because a `close` event follows it.
   socket.addEventListener('error', () => undefined)
   socket.addEventListener('message', (event) => {
     hasCome = true

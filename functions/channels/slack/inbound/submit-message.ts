@@ -10,14 +10,15 @@ export const REPLY_KIND = 'slack'
 
 export interface SubmitMessageDependencies {
   readonly service: Pick<AgentService, 'submit'>
-  /** The operator's limits, of which the tenant's budget applies to messages. */
+  /** The operator's limits. Only the tenant's budget applies to messages. */
   readonly caps: Caps
   /** Whether this process executes the run. */
   readonly here: boolean
 }
 
 /**
- * Submits a message as an input. The message's own name is the idempotency key. Rejects with `tenant_budget_used_up`.
+ * Submits a message as an input. The message's own name is the idempotency key. Rejects with `tenant_budget_used_up` if
+ * the tenant's daily budget is used up.
  */
 export async function submitMessage(
   { service, caps, here }: SubmitMessageDependencies,
@@ -34,7 +35,7 @@ export async function submitMessage(
     clientTools: [],
     onBusy: 'queue',
     delivery: { kind: REPLY_KIND, target: { team, channel, thread, ts, user } },
-    // The hash is of the name, not of the body: a mention is delivered twice, with different text.
+    // The body's hash is the name's hash: Slack delivers a mention twice, with different bodies.
     idempotency: { keyHash: name, bodyHash: name },
     ...countedFor(session, caps),
   } as const

@@ -19,13 +19,15 @@ export interface TakeEventDependencies extends AcceptMessageDependencies {
 }
 
 /**
- * Creates the handler of events. Its promise resolves when the event's work is durable. Ignores workspaces that are not
- * configured and events that are not for the bot.
+ * Creates the handler of events. Its promise resolves when the event's work is durable. It ignores events of workspaces
+ * that are not configured, and events that are not for the bot.
  */
 export function createEventTaker(dependencies: TakeEventDependencies): (payload: unknown) => Promise<void> {
-  /** Slack repeats an event after 3 s; the repetition waits for the first one's work. */
+  /**
+   * Messages that are being accepted. Slack repeats an event after 3 s; the repetition then waits for the same work.
+   */
   const inFlight = new Map<string, Promise<void>>()
-  /** The last message of each thread whose messages are being accepted. */
+  /** For each thread, the acceptance of its newest message, until it is finished. */
   const threads = new Map<string, Promise<void>>()
 
   async function once(event: SlackEvent): Promise<void> {
@@ -43,7 +45,7 @@ export function createEventTaker(dependencies: TakeEventDependencies): (payload:
   }
 
   /**
-   * Accepts the messages of a thread in the order in which they arrive. Otherwise a message could overtake an earlier one
+   * Accepts the messages of a thread in the order of their arrival. Otherwise a message could overtake an earlier one
    * whose session or row is still being stored.
    */
   async function inOrder(message: SlackMessage): Promise<void> {

@@ -77,7 +77,7 @@ export async function threadMessages(
   return (await readThread(api, token, thread, reading)).messages
 }
 
-/** Like `threadMessages`, but also reports the missing messages. */
+/** Like `threadMessages`, but also reports whether messages are missing. */
 export async function readThread(
   api: Pick<SlackApi, 'call'>,
   token: string,

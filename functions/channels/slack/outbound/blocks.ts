@@ -22,7 +22,10 @@ const button = (action: Button, label: string, value: string, style?: 'primary' 
 /** A message of plain text. */
 export const plain = (text: string): JsonObject => ({ text, blocks: [section(text)] })
 
-/** Limit of the text that clients show where blocks are not shown; `chat.update` accepts 4,000 characters. */
+/**
+ * Limit of a message's plain text, in characters. Clients that cannot show blocks show this text. `chat.update` accepts
+ * 4,000 characters.
+ */
 const MAX_SUMMARY_CHARACTERS = 3_000
 
 /** The feedback buttons below an answer. Slack shows each person's choice. */
@@ -66,8 +69,8 @@ export const approval = (run: string, call: string, tool: string): JsonObject =>
 }
 
 /**
- * Replaces the buttons of an approval with the decision. Names the person who decided if the decision was made in this
- * workspace.
+ * Replaces the buttons of an approval with the decision. If the decision was made in this workspace, names the person
+ * who made it.
  */
 export function decided(place: Pick<Thread, 'team'>, { toolName, decision }: ToolMessage): JsonObject {
   const name = `*${escaped(toolName)}*`

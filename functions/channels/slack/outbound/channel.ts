@@ -25,13 +25,13 @@ const BATCH_MS = 1_000
 const EARLIER_MS = 500
 /** Polling interval of a paused run. A resumed run triggers the delivery by itself. */
 const PAUSED_MS = 60_000
-/** Longest wait of a status for the rate limit; the reply does not wait for it. */
+/** Maximum time that a status waits for the rate limit. The reply does not wait for a status. */
 const STATUS_MS = 2_000
-/** Time after which Slack has processed a request that was aborted. */
+/** Time after which Slack has certainly processed a request that was aborted here. */
 const IN_PROGRESS_MS = 5_000
-/** Limit of a thread's pending deliveries that are read to find earlier ones. */
+/** Number of a thread's pending deliveries that are read to find earlier replies. */
 const MAX_EARLIER_DELIVERIES = 100
-/** Replaces an answer without text, so that each message gets a reply. */
+/** Replaces an empty answer, so that each message gets a reply. */
 const EMPTY = '_The answer is empty._'
 
 export interface ChannelDependencies {
@@ -60,8 +60,8 @@ export function createSlackChannel(dependencies: ChannelDependencies): RunChanne
         return await deliver(dependencies, work)
       } catch (error) {
         if (error instanceof SlackBusy) return { retryAt: clock.now() + error.milliseconds }
-        // The process is stopping during a request. Slack may still process the request, so the thread shows only later whether
-        // the message was posted.
+        // The process is stopping during a request. Slack may still process that request. Only a later read of the
+        // thread shows whether the message was posted.
         if (work.signal.aborted && isUncertain(readState(work.delivery.state)))
           return { retryAt: clock.now() + IN_PROGRESS_MS, keepClaim: true }
         if (!isFinal(error)) throw error
@@ -123,7 +123,7 @@ async function complete(
       if (hasBegun) await finishReply(finishing, text, { ...UNFINISHED, type: 'tooltrail_notice' }, open)
       return postOnce(reply, 'error', failure(work.run.id))
     case 'run.paused':
-      // The text before the question explains it, whether a stream has begun or not.
+      // The reply's text is finished before the question is posted, because the text explains the question.
       if (hasBegun || text !== '') await finishReply(finishing, text, UNFINISHED, open)
       return askApprovals(reply, work.run.id, progress)
     default:
@@ -132,7 +132,7 @@ async function complete(
 }
 
 /**
- * Waits until the thread's earlier runs have their replies. A paused or cancelled run is skipped: the next run
+ * Waits until the thread's earlier runs have their replies. Does not wait for a paused or cancelled run: the next run
  * continues without its reply.
  */
 async function earlierReplies({ outbox, reader, clock }: ChannelDependencies, work: Work): Promise<void> {

@@ -19,9 +19,9 @@ export interface Finishing extends ReplyDependencies {
 }
 
 /**
- * Makes the reply show exactly `text`, with metadata that name the run. It starts from any state that an earlier,
- * perhaps crashed, process left. Messages that are already correct stay unchanged. `open`: the message that this
- * process was streaming.
+ * Makes the reply show exactly `text`, with metadata that name the run. Continues from any state that an earlier
+ * process left, even if that process crashed. Messages that are already correct stay unchanged. `open`: the message
+ * that this process was streaming.
  */
 export async function finishReply(
   finishing: Finishing,
@@ -59,7 +59,7 @@ export async function finishReply(
 
 interface Kind {
   readonly type: MessageType
-  /** Whether the last message asks for feedback. */
+  /** Whether the last message has feedback buttons. */
   readonly isRated: boolean
 }
 
@@ -121,7 +121,7 @@ async function stopWith(
     await reply.call('chat.stopStream', { ts, metadata, ...(chunks.length === 0 ? {} : { chunks }), ...blocks })
     return isKnown
   } catch (error) {
-    // The stream may have ended, with or without the missing text, so its message is replaced.
+    // The stream may have ended, with or without the missing text. False makes the caller replace the message.
     if (error instanceof SlackRefusal || error instanceof SlackSilence) return false
     throw error
   }
@@ -151,7 +151,7 @@ async function stopAgain(reply: Reply, ts: string): Promise<void> {
   }
 }
 
-/** Posts the missing text of a message that can no longer be edited, as a separate message. */
+/** Posts the rest of a text as a separate message, because its own message can no longer be edited. */
 async function postRest({ api, workspace, target, work, reply }: Finishing, { ts, text }: Message): Promise<void> {
   const since = { after: target.ts, signal: work.signal }
   const messages = await reply.retry(() => threadMessages(api, workspace.token, target, since))
@@ -191,8 +191,8 @@ async function addPost(finishing: Finishing, post: NewPost): Promise<void> {
 /**
  * Adds a file with the whole text to the thread, unless the recorded file has that text. Returns false if Slack accepts
  * no file. A run that continues after a pause has more text, and therefore gets another file. Slack stores no metadata
- * with a file, so it is identified by its recorded id. An upload address expires, so after a failed upload the next
- * attempt requests a new one. An upload that was never completed is not shown.
+ * with a file, so the file is identified by its recorded id. An upload address expires. So the attempt after a failed
+ * upload requests a new address. Slack does not show an upload that was never completed.
  */
 async function addFile(
   { reply, target, work, upload, logger }: Finishing,

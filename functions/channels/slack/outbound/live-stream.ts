@@ -12,9 +12,12 @@ import type { SlackApi } from '../api/web-api.ts'
 
 /** Limit of a reply's messages; a longer answer continues in a file. */
 export const MAX_REPLY_MESSAGES = 5
-/** Longest wait for the rate limit before a stream starts. Beyond that, the reply is posted when it is complete. */
+/**
+ * Maximum time that the start of a stream waits for the rate limit. If the wait would be longer, the reply is posted
+ * when it is complete.
+ */
 const MAX_START_WAIT_MS = 5_000
-/** How much longer a stream may last to end between two paragraphs, as a share of `streamMs`. */
+/** Extra time that a stream may last to end between two paragraphs, as a share of `streamMs`. */
 const GRACE = 1 / 8
 
 /** The message that this process is streaming, and the text sent so far. */
@@ -46,7 +49,7 @@ interface Dependencies {
 }
 
 /**
- * Shows the progress of a run while it executes. A failure only ends the streaming: the reply is completed afterwards.
+ * Shows the progress of a run while it executes. A failure ends only the streaming. The reply is completed afterwards.
  */
 export interface LiveStream {
   /** Shows the current progress. Returns whether Slack was called; false if there was nothing new. */

@@ -35,7 +35,7 @@ export interface Progress {
 }
 
 interface Seen {
-  /** The texts of the leader's rounds, by part. */
+  /** For each round of the leader, the texts of its parts. */
   readonly rounds: Map<number, string[]>
   readonly tasks: Map<string, Task>
   readonly approvals: Map<string, ToolMessage>

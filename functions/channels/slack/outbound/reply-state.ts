@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { JsonObject } from '../../../domain/json.ts'
 
-/** One message of the reply. No `ts`: the post was intended and its outcome is unknown. */
+/** One message of the reply. Without `ts`, the post was recorded before it was sent, and its outcome is unknown. */
 const part = z.object({
   /** The start of its text within the answer, and its end once that is fixed. */
   from: z.int(),
@@ -23,7 +23,7 @@ const file = z.object({
 
 const replyState = z.object({
   parts: z.array(part).default([]),
-  /** Notices and remaining texts, by name. */
+  /** Separate messages, by name: notices, and rests of texts whose own message could not be edited. */
   posts: z.record(z.string(), post).default({}),
   /** The newest file of a long reply, with its whole text so far. */
   file: file.optional(),
@@ -37,7 +37,7 @@ export const readState = (state: JsonObject): ReplyState => replyState.parse(sta
 /** The state as it is stored. */
 export const stateJson = (state: ReplyState): JsonObject => JSON.parse(JSON.stringify(state)) as JsonObject
 
-/** Whether a post was intended and its outcome is not recorded. */
+/** Whether a post was recorded before it was sent, and its outcome is unknown. */
 export const isUncertain = ({ parts, posts, file: whole }: ReplyState): boolean =>
   parts.some(({ ts }) => ts === undefined) ||
   Object.values(posts).some(({ ts }) => ts === undefined) ||

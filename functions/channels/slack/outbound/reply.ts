@@ -12,7 +12,10 @@ import type { ThreadMessage } from '../inbound/thread-messages.ts'
 import type { SlackApi } from '../api/web-api.ts'
 import type { Workspace } from '../workspaces.ts'
 
-/** Attempts for a call whose outcome is unknown, and the first wait in milliseconds, which doubles each time. */
+/**
+ * Number of attempts for a call whose outcome is unknown, and the first wait in milliseconds. The wait doubles each
+ * time.
+ */
 const ATTEMPTS = 5
 const FIRST_PAUSE_MS = 500
 
@@ -29,8 +32,8 @@ export interface ReplyDependencies {
 export type MessageType = 'tooltrail_reply' | 'tooltrail_notice'
 
 /**
- * The messages of a delivery in Slack. Each post is recorded as intended before it is sent. If its outcome is unknown,
- * the thread is searched for it before anything is posted again.
+ * The messages of a delivery in Slack. Each post is recorded before it is sent. If the outcome of a post is unknown, it
+ * is searched for in the thread before anything is posted again.
  */
 export interface Reply {
   readonly thread: string
@@ -39,7 +42,10 @@ export interface Reply {
   save(state: ReplyState): Promise<void>
   /** Calls a method with this channel. */
   call(method: string, args: JsonObject): Promise<JsonObject>
-  /** Reads the thread to resolve unknown posts: found ones get their `ts`, the others are dropped. */
+  /**
+   * Reads the thread to resolve posts with an unknown outcome. A post that is found gets its `ts`. A post that is not
+   * found is dropped from the state.
+   */
   recover(): Promise<void>
   /** Retries an idempotent step while Slack does not respond. */
   retry<Result>(step: () => Promise<Result>): Promise<Result>
@@ -92,8 +98,8 @@ export function openReply({ api, clock, workspace, target, work, outbox }: Reply
 }
 
 /**
- * Records one more message as intended, posts it, and records its `ts`. After a rejection, the intention is removed; if
- * the outcome is unknown, it stays.
+ * Records one more message, posts it, and then records its `ts`. If Slack rejects the post, the first record is
+ * removed. If the outcome is unknown, the record stays.
  */
 export async function addPart(
   reply: Reply,
@@ -135,17 +141,20 @@ export async function postOnce(reply: Reply, name: string, content: JsonObject):
   })
 }
 
-/** The streams of the thread's other replies. */
+/** Streams that belong to other replies of the thread. */
 interface OtherStreams {
   readonly recorded: ReadonlySet<string>
-  /** Number of earlier replies that may have started a stream which they have not recorded. */
+  /** Number of earlier replies that may have started a stream without recording its `ts`. */
   readonly unknown: number
 }
 
 /** Limit of a thread's pending deliveries that are read. */
 const MAX_OTHERS = 100
 
-/** Reads the other pending replies. A finished reply has named its streams. */
+/**
+ * Reads the streams of the other pending replies. Messages of finished replies name their run, so those replies are not
+ * read.
+ */
 async function streamsOfOthers(outbox: Pick<Outbox, 'pending'>, { id, kind, ...key }: Delivery): Promise<OtherStreams> {
   const pending = await outbox.pending(key, MAX_OTHERS)
   const others = pending.flatMap((one) =>
@@ -159,9 +168,9 @@ async function streamsOfOthers(outbox: Pick<Outbox, 'pending'>, { id, kind, ...k
 }
 
 /**
- * Updates the state with the bot's messages since the user's message. A stream that names no run belongs to this run if
- * no reply has recorded it: the runs of a thread are serial. The reply of an earlier run, which was cancelled or paused,
- * may still be pending; its streams come first.
+ * Resolves posts with an unknown outcome, using the bot's messages since the user's message. A stream without metadata
+ * names no run. It belongs to this run if no reply has recorded it, because the runs of a thread are serial. An earlier
+ * run that was cancelled or paused may have a pending reply; the streams of that reply come first.
  */
 function recovered(
   state: ReplyState,

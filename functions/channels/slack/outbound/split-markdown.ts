@@ -4,7 +4,7 @@ const MAX_MESSAGE_CHARACTERS = 12_000
 const FENCE_CHARACTERS = 300
 /** Limit of a table's head, in characters; a longer one is not repeated. */
 const MAX_HEAD_CHARACTERS = 3_000
-/** Characters after a possible split that are checked for a link around it. */
+/** Number of characters on each side of a possible split that are searched for a link around it. */
 const AFTER = 1_000
 
 const FENCE = /^( {0,40}(?:(?:[-*+]|\d{1,9}[.)]) {1,4})?)(`{3,100}|~{3,100})([^`\n]{0,200})$/
@@ -17,10 +17,10 @@ const LINK = /!?\[[^\]\n]{0,400}\]\([^()\s]{0,500}(?:\s"[^"\n]{0,60}")?\)|<[^<>\
 const RANKS = ['between paragraphs', 'between blocks', 'between list items', 'between lines', 'between words'] as const
 type Rank = (typeof RANKS)[number]
 
-/** Whether further text cannot change the end of the piece that begins at `from`. */
+/** Whether the end of the piece that begins at `from` is final, whatever text follows. */
 export const isDecided = (text: string, from: number): boolean => text.length - from >= MAX_MESSAGE_CHARACTERS + AFTER
 
-/** Characters of a piece that always stay in it, whatever text follows. */
+/** Number of characters at the start of a piece that stay in this piece, whatever text follows. */
 const SURE = MAX_MESSAGE_CHARACTERS / 2
 
 /** The end of the text that may be shown while the answer still grows; never within a surrogate pair. */
@@ -57,7 +57,8 @@ export function renderPiece(text: string, from: number, to: number): string {
 }
 
 /**
- * The lines before the piece's own text: the start of the fence, or the head of the table, that the piece begins in.
+ * Returns the lines before the piece's own text. If the piece begins within a fence or a table, these are the fence's
+ * first line or the table's head.
  */
 export function startOfPiece(text: string, from: number): string {
   const { fence, head = '' } = blockAt(text, from)
@@ -74,7 +75,7 @@ interface Fence {
 interface Line {
   readonly at: number
   readonly text: string
-  /** The fence that the line begins in. */
+  /** The fence that is open at the start of the line. */
   readonly fence: Fence | undefined
   /** Whether the line belongs to a list, or to the code of a list item. */
   readonly inList: boolean
@@ -143,7 +144,7 @@ function blockAt(text: string, place: number): Partial<Pick<Line, 'fence' | 'hea
   let last: Line | undefined
   for (const line of linesOf(text, place)) last = line
   if (last === undefined) return {}
-  // Each line has the fence that it begins in. After the last line, the fence must be computed.
+  // Each line has the fence that is open at its start. The fence that is open after the last line must be computed.
   const isWhole = place === text.length && last.at < place
   return { fence: isWhole ? fenceAfter(last.text, last.fence, last.inList) : last.fence, head: last.head }
 }
@@ -176,7 +177,7 @@ function rankOf(line: string, { previous, fence, isItem, inList }: Around): Rank
   return previous.trim() === '' ? 'between paragraphs' : 'between blocks'
 }
 
-/** Moves a position before the link or surrogate pair around it; otherwise returns it unchanged. */
+/** Returns the start of the link or surrogate pair around a position. Returns other positions unchanged. */
 function outsideLink(text: string, place: number, low: number): number {
   const begin = Math.max(0, place - AFTER)
   for (const { index, 0: link } of text.slice(begin, place + AFTER).matchAll(LINK)) {

@@ -11,14 +11,14 @@ interface Setup {
   readonly appToken: string | undefined
   readonly apiUrl: string
   readonly allowedHosts: readonly string[]
-  /** The program's public address; undefined: it is not checked. */
+  /** The program's public address. If undefined, the address is not checked. */
   readonly url: URL | undefined
   /** The current time, in milliseconds since 1970. */
   readonly now: number
 }
 
 export interface Finding {
-  /** `wrong`: it exists but does not work, or it could not be checked. */
+  /** `wrong`: the checked part exists but does not work, or it could not be checked. */
   readonly state: 'ok' | 'missing' | 'wrong'
   readonly text: string
 }
@@ -73,7 +73,7 @@ async function checkAppToken({ apiUrl, allowedHosts }: Setup, token: string): Pr
   }
 }
 
-/** Sends the request that Slack sends when the address is entered there. */
+/** Sends the request that Slack sends when a person enters the address in the app's settings. */
 async function checkUrl({ allowedHosts, now }: Setup, url: URL, secret: string | undefined): Promise<Finding> {
   const address = new URL(`${url.href.replace(/\/$/, '')}/slack/events`)
   if (secret === undefined) return lacking(`${address.href} was not asked: that takes SLACK_SIGNING_SECRET`)
@@ -85,7 +85,7 @@ async function checkUrl({ allowedHosts, now }: Setup, url: URL, secret: string |
     'x-slack-signature': signatureOf(secret, timestamp, body),
   })
   try {
-    // The operator names the host, which may be this machine, so it is allowed.
+    // The host is allowed even if it is this machine, because the operator named it.
     const request = { method: 'POST', headers, body, limits: LIMITS, allowedHosts: [...allowedHosts, address.hostname] }
     const response = await guardedFetch(address, request)
     const text = await response.text()
