@@ -3,7 +3,7 @@ import { aboutSession, pointerOf } from '../search/documents/entries.ts'
 import { readableText } from '../search/documents/readable-text.ts'
 import { boundTokens, truncateToTokens } from '../search/documents/token-bound.ts'
 
-/** Tokens of a hit with its neighbours, so that ten hits have at most 2,500. */
+/** Maximum tokens of a hit with its neighbours. Ten hits then have at most 2,500 tokens. */
 const HIT_TOKENS = 235
 /** Minimum tokens of a hit's own text and of each neighbour. They are kept even if the ids are long. */
 const MIN_TEXT_TOKENS = 24

@@ -9,9 +9,9 @@ interface Call {
 }
 
 /**
- * Returns a request body whose call has its arguments in the types of the tool's schema (`lenientInput`). If no argument needs a
- * change, returns the same body. The conversion is done here, because the protocol's package rejects null as arguments before it
- * calls a tool.
+ * Converts the arguments of a tool call to the types of the tool's schema (`lenientInput`) and returns the new request
+ * body. If no argument needs a change, returns the same body. The protocol's package would reject null as arguments
+ * before it calls a tool, so the conversion happens here.
  */
 export function lenientBody(body: string, inputs: ReadonlyMap<string, z.ZodType>): string {
   const call = readCall(body)

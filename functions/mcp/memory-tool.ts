@@ -14,7 +14,7 @@ import type { LogReader } from '../ports/log-reader.ts'
 import type { OutputStore } from '../ports/output-store.ts'
 import type { SessionStore } from '../ports/session-store.ts'
 
-/** The caller of a request, and the counter of its open calls. */
+/** The caller of a request, and the counter of open requests. */
 export interface Visit {
   readonly caller: Caller
   readonly calls: OpenRequests
@@ -64,7 +64,7 @@ export interface MemoryTool<Input extends z.ZodObject> {
   ): Promise<Recollection>
 }
 
-/** Thrown if arguments fit the schema but are contradictory, or name something that does not exist. */
+/** Thrown if arguments fit the schema but contradict each other, or name something that does not exist. */
 export class NothingToRead extends Error {
   override readonly name = 'NothingToRead'
 }
@@ -83,7 +83,7 @@ export const pageOf = (data: readonly object[], next: string | undefined): Recor
   has_more: next !== undefined,
 })
 
-/** Schema of a page with entries of this type. Entries may have more fields: `/openapi.json` describes all. */
+/** Schema of a page with entries of this type. Entries may have more fields; `/openapi.json` describes all fields. */
 export const pageSchema = (object: string, fields: Readonly<Record<string, z.ZodType>>) =>
   z.looseObject({
     object: z.literal('list'),

@@ -24,8 +24,8 @@ const INSTRUCTIONS = [
 ].join(' ')
 
 /**
- * Serves one request of the Model Context Protocol (streamable HTTP, stateless, every revision that its package
- * supports). It offers four reading tools, limited to what the caller may see. The caller of this function must have
+ * Serves one request of the Model Context Protocol: streamable HTTP, stateless, in every revision that the package
+ * supports. It offers four reading tools, limited to what the caller may see. The caller of this function must have
  * checked the key and its scope.
  */
 export function createMcpServing(dependencies: McpDependencies): (request: Request, visit: Visit) => Promise<Response> {
@@ -42,7 +42,7 @@ export function createMcpServing(dependencies: McpDependencies): (request: Reque
       addTool(server, dependencies, visit, readSessionTool)
       return server
     },
-    // Subscriptions are refused before the handler.
+    // Subscriptions are refused before a request reaches the handler.
     { maxSubscriptions: 0 },
   )
   return async (request, visit) => {
@@ -63,7 +63,7 @@ function withBody(request: Request, body: string, read: string): Request {
   return new Request(request.url, { method: request.method, headers, body: read, signal: request.signal })
 }
 
-/** Replaces halves of surrogate pairs in a response, because the package writes its JSON without replacing them. */
+/** Replaces lone surrogates in a response, because the package writes its JSON without replacing them. */
 function wellFormedResponse({ body, status, statusText, headers }: Response): Response {
   const { take, end } = createPieceJoiner({ isJson: true })
   const mended = body
