@@ -12,7 +12,7 @@ export interface Caller {
   readonly owner?: string
   /** Absent if the server needs no key yet. */
   readonly key?: ApiKey
-  /** Hash of the key's secret, by which the key is found again while it is valid. */
+  /** Hash of the key's secret. Later checks find the key by this hash while the key is valid. */
   readonly secretHash?: string
 }
 

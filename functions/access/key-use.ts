@@ -6,8 +6,8 @@ import type { Logger } from '../ports/logger.ts'
 const DAY_MS = 86_400_000
 
 /**
- * Limit of the keys that a process remembers as stored today. At the limit, it forgets all of them and may store some
- * again.
+ * Maximum number of keys that a process remembers as stored today. At this number, the process forgets all of them, and
+ * may store a key twice.
  */
 const MAX_REMEMBERED = 10_000
 
@@ -18,8 +18,8 @@ interface Dependencies {
 }
 
 /**
- * Stores that a key is used, once a day (UTC) per key and process. Never rejects, so a failure does not reject a
- * request.
+ * Records that a key is used. The record is written once a day (UTC) per key and process. Never rejects, because a
+ * failure must not reject a request.
  */
 export type KeyUse = (key: Pick<ApiKey, 'id'>) => Promise<void>
 

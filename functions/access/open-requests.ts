@@ -14,8 +14,8 @@ const MAX_REQUESTS_OF_KEY = 256
 const MAX_REQUESTS_OF_TENANT = 1_024
 const MAX_REQUESTS = 2_048
 /**
- * Milliseconds after which the slot of a capped key expires unless it is renewed, because its process may have been
- * killed.
+ * Time after which the slot of a capped key expires unless it is renewed. An unrenewed slot may belong to a process
+ * that was killed.
  */
 const SLOT_MS = 300_000
 
@@ -100,7 +100,7 @@ async function takeSlot({ keys, clock, log }: Dependencies, key: string, most: n
       const now = clock.now()
       if (isOver || until - now > SLOT_MS / 2) return
       try {
-        // If another request has taken the slot meanwhile, this one continues without a slot.
+        // If the slot expired and another request took it, this request continues without a slot.
         if (await keys.enter(key, { call, most, until: now + SLOT_MS }, now)) until = now + SLOT_MS
         if (isOver) await keys.leave(key, call)
       } catch (error) {

@@ -33,7 +33,7 @@ interface NamedTenant {
 
 export const NO_CAPS: Caps = { keys: {}, tenants: {} }
 
-/** The caps of the key and the tenant that the write that accepts a run must check. */
+/** Returns the caps of the key and the tenant. The write that accepts a run must check these caps. */
 export function countedFor(
   { key, tenant }: Pick<Caller, 'key' | 'tenant'>,
   { tenants, named }: Caps,

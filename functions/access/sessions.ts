@@ -61,9 +61,9 @@ interface ChangeDependencies {
 }
 
 /**
- * Changes a session for a caller that may change it. Binds it first, like `enterSession`: a crash between the two
- * writes leaves a bound session without the change. A title alone does not bind, because no run reads it. Rejects with
- * `agent_not_found` and `agent_not_allowed`.
+ * Changes a session for a caller that may change it. Binds the session first, like `enterSession`. A crash between the
+ * two writes leaves a bound session without the change. A title alone does not bind, because no run reads it. Rejects
+ * with `agent_not_found` and `agent_not_allowed`.
  */
 export async function changeSession(
   dependencies: ChangeDependencies,
@@ -105,15 +105,15 @@ export async function createSession(
 }
 
 /**
- * Whether a channel may use this session for that owner. A caller with a key of another owner may have created it under
- * the id of the channel's next conversation, to read that conversation.
+ * Whether a channel may use this session for that owner. A key of another owner may have created the session, under the
+ * id of the channel's next conversation, to read that conversation.
  */
 export const channelMayEnter = (session: Session, owner: string): boolean =>
   session.byChannel === true || session.ownerBound !== true || session.owner === owner
 
 /**
- * The owner whose sessions a list may show to the caller. Undefined if the caller may see none of the requested
- * sessions.
+ * Returns the owner whose sessions a list may show to the caller. Without `owner`, the list may show all sessions.
+ * Returns undefined if the caller may see none of the requested sessions.
  */
 export const listedOwner = (caller: Caller, owner: string | undefined): { readonly owner?: string } | undefined =>
   mayAct(caller, owner) ? definedFields({ owner: caller.owner ?? owner }) : undefined

@@ -16,14 +16,14 @@ interface Dependencies {
 /** An open request. */
 export interface Watched {
   readonly call: AbortController
-  /** Whether it takes a slot of its key. */
+  /** Whether the request takes a slot of its key. */
   readonly takesSlot: boolean
-  /** Renews its slot. Called every few seconds; never rejects. */
+  /** Renews the request's slot. Called every few seconds; never rejects. */
   keep(): Promise<void>
 }
 
 /**
- * Watches open requests, by the hash of their key's secret. Renews their slots, and ends them within 10 s after their
+ * Watches open requests, by the hash of their key's secret. Renews their slots. Ends a request within 10 s after its
  * key was revoked or has expired.
  */
 export function createWatchedRequests({ keys, clock, log }: Dependencies) {
