@@ -50,13 +50,14 @@ function decoded(response: IncomingMessage): Readable {
     .map((name) => name.trim())
   const decoders = encodings.filter((name) => name !== '' && name !== 'identity').map(decompressor)
   if (decoders.length > MAX_ENCODINGS) throw new Error(`content-encoding ${encodings.join(', ')} is refused`)
-  // The reader of the last stream gets an error of any stream. `pipeline` just requires a callback.
+  // An error of any stream reaches the reader of the last stream. The callback does nothing, but `pipeline` requires
+  // one.
   return decoders.reduceRight<Readable>((source, decoder) => pipeline(source, decoder, () => undefined), response)
 }
 
 /**
- * Decompresses up to the last received byte, so that truncated or empty input is no error. A response to HEAD names an
- * encoding but has no body.
+ * Decompresses up to the last received byte. Truncated or empty input is no error: for example, a response to HEAD
+ * names an encoding but has no body.
  */
 function decompressor(encoding: string): Transform {
   if (encoding === 'br') return createBrotliDecompress({ finishFlush: constants.BROTLI_OPERATION_FLUSH })

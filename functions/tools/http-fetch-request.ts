@@ -18,9 +18,9 @@ export interface FetchRequest {
 }
 
 /**
- * Sends a request to a public web server and follows its redirects. Each redirect's address is checked when its
- * connection is made. So neither a redirect nor a host name with changing addresses can lead to an internal host. The
- * caller consumes or destroys the response.
+ * Sends a request to a public web server and follows its redirects. Each address is checked when its connection is
+ * made. So neither a redirect nor a host name with changing addresses can lead to an internal host. The caller must
+ * consume or destroy the response.
  */
 export async function guardedRequest(request: FetchRequest): Promise<{ url: URL; response: IncomingMessage }> {
   let url = webUrl(request.url)

@@ -18,8 +18,8 @@ export interface ImageSourceSettings {
 }
 
 /**
- * Creates the source of images by address. The guard checks the first address and each redirect. A request has no
- * credentials. Messages name no host of a redirect, because it may be internal.
+ * Creates the source of images that are given by address. The guard checks the first address and each redirect.
+ * Requests have no credentials. Error messages do not name the host of a redirect, because it may be internal.
  */
 export function createImageSource({ allowedHosts, lookup, limitMs = LIMIT_MS }: ImageSourceSettings): ImageSource {
   return {

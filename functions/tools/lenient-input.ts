@@ -3,9 +3,9 @@ import { z } from 'zod'
 const NUMBER = /^\s*[+-]?\d+(?:\.\d+)?\s*$/u
 
 /**
- * Reads arguments as clients and models often write them. An optional parameter that is null or an empty text counts as absent. A
- * number may
- * be a text, a text may be a number, and all arguments may be null. Only values that the schema refuses are changed.
+ * Reads arguments as clients and models often write them. An optional parameter that is null or an empty text counts as
+ * absent. Numbers may be written as texts, and texts as numbers. All arguments together may be null. Only values that
+ * the schema refuses are changed.
  */
 export function lenientInput(schema: z.ZodType, input: unknown): unknown {
   if (!(schema instanceof z.ZodObject)) return input

@@ -16,13 +16,13 @@ const isInternal = (address: string): boolean => {
 
 const refusal = (): Error => new Error('the address is not allowed')
 
-/** Rejects a URL whose host is such an address. */
+/** Rejects a URL whose host is one of these internal addresses. */
 export function requireNotInternal(url: URL, allowed: readonly string[]): void {
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
   if (isInternal(host) && !allowed.includes(host)) throw refusal()
 }
 
-/** Wraps `lookup` so that it rejects a name with such an address. */
+/** Wraps `lookup` so that it rejects a name with one of these internal addresses, unless the address is allowed. */
 export const withoutInternal =
   (allowed: readonly string[], lookup: LookupFunction = systemLookup as LookupFunction): LookupFunction =>
   (hostname, options, done) =>

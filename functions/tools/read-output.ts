@@ -47,7 +47,7 @@ export const readOutput = defineTool({
 interface Reading {
   readonly signal: AbortSignal
   now(): number
-  /** Finds the output of a pointer; undefined if the reader may see none. */
+  /** Finds the output of a pointer; undefined if it does not exist or the reader may not see it. */
   readOutput(pointer: string): Promise<Pick<ReadableOutput, 'toolName' | 'pieces'> | undefined>
 }
 
