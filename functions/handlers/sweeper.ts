@@ -1,5 +1,5 @@
 import { readSweeperSettings } from '../runtime/settings/config.ts'
 import { createSweeperHandler } from '../runtime/lambda/sweeper.ts'
 
-/** Lambda, on a schedule: finds what lost hints and dead processes left. */
+/** Lambda, on a schedule: finds work that lost hints and dead processes left behind. */
 export const handler = createSweeperHandler(readSweeperSettings())
