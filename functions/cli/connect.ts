@@ -5,7 +5,7 @@ import { readSettings } from '../runtime/settings/config.ts'
 
 /** The program that a command uses. */
 export interface ConnectionOptions {
-  /** The address of a running program; absent: the data folder of this machine. */
+  /** The address of a running program. If absent, the command uses the data folder of this machine. */
   readonly url?: string
   readonly key?: string
   /** The tenant for the data folder, if no key names one. */
@@ -17,7 +17,7 @@ export interface ConnectionOptions {
   readonly takesWork?: boolean
 }
 
-/** Time after which a command exits although the program that it started is still executing tools. */
+/** Time after which a command exits, even if the program that it started is still executing tools. */
 const LEFT_MS = 1_000
 
 export interface Connection {
@@ -29,9 +29,9 @@ export interface Connection {
 }
 
 /**
- * Connects to the program at `url`. Without one, starts the program itself, on the data folder that `npm start` uses.
- * That program listens on a free port, with a key that only the command knows: a person with access to the folder needs
- * no key. A given key is used as it is.
+ * Connects to the program at `url`. Without `url`, starts the program on the data folder that `npm start` uses. That
+ * program listens on a free port, with a key that only the command knows. So a person with access to the folder needs
+ * no key. A key that the person gives is used unchanged.
  */
 async function connect({ url, key, tenant, takesWork = false }: ConnectionOptions): Promise<Connection> {
   if (url !== undefined) return { client: createClient({ url, key }), url, key, close: () => Promise.resolve() }
@@ -47,7 +47,8 @@ async function connect({ url, key, tenant, takesWork = false }: ConnectionOption
   const close = async (): Promise<void> => {
     await closeServer()
     restoreSignals()
-    // A tool that ignores its signal would keep this process alive, and with it the lease of the run.
+    // The process exits after this time. Otherwise a tool that ignores its signal would keep the process alive, and
+    // with it the lease of the run.
     setTimeout(() => process.exit(), LEFT_MS).unref()
   }
   return { client: createClient({ url: server.url, key: secret }), url: server.url, key: secret, close }

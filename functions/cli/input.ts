@@ -7,7 +7,7 @@ export const NEEDS_ATTENTION = 2
 export const NEEDS_A_PERSON = 3
 export const INTERRUPTED = 130
 
-/** A command failed. The message is the one line that is shown; `exitCode` is the exit code of the process. */
+/** A command failed. The message is the only line that is shown. `exitCode` is the exit code of the process. */
 export class Failed extends Error {
   override readonly name = 'Failed'
   readonly exitCode: number
@@ -38,7 +38,7 @@ export function sessionId(text: string): string {
   )
 }
 
-/** Parses an address; empty if it comes from an empty variable. */
+/** Parses an address. An empty text, from an empty variable, stays empty. */
 export function address(text: string): string {
   const fault = text === '' ? undefined : addressFault(text)
   if (fault === undefined) return text
@@ -82,7 +82,7 @@ export const metadataQuery = ({ folder, source, branch }: PlaceOptions): Metadat
   'metadata.branch': branch,
 })
 
-/** Why a text is not the address of a program, as a part of a sentence; undefined if it is one. */
+/** Returns why a text is not the address of a program, as a part of a sentence. Undefined if it is one. */
 export function addressFault(text: string): string | undefined {
   const address = URL.parse(text)
   if (address === null || !/^https?:$/.test(address.protocol))

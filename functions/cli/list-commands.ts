@@ -19,7 +19,7 @@ const ROLES = ['user', 'assistant', 'tool_call', 'tool_result']
 const DEFAULT_SESSIONS = 20
 const DEFAULT_HITS = 10
 
-/** Adds the commands that list: `search`, `sessions` and `show`. */
+/** Adds the commands that show lists: `search`, `sessions` and `show`. */
 export function addListCommands({ program, on, readerGone }: Commands): void {
   filtered(program.command('search <query...>').description('find messages, tool calls and tool results'))
     .addOption(new Option('--role <role>', 'of what is found').choices(ROLES))

@@ -9,7 +9,7 @@ const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d
 /** Reads `--since`: a date or a time in the API's format, `today`, `yesterday`, or a span before now such as `7d`. */
 export const readSince = (text: string): string => readMoment(text, new Date(), 0)
 
-/** Reads `--until`, in the same formats as `--since`; a day ends with its last millisecond. */
+/** Reads `--until`, in the same formats as `--since`. A day means its last millisecond. */
 export const readUntil = (text: string): string => readMoment(text, new Date(), 1)
 
 /** Reads a date or a time. `later`: 0 for the start of a named day, 1 for its end. */

@@ -7,9 +7,9 @@ interface Page<Entry> {
 }
 
 interface Wanted<Entry> {
-  /** Limit of the entries. */
+  /** Maximum number of entries to read. */
   readonly limit: number
-  /** The id of the entry before the first one to read. */
+  /** The id of an entry. Reading starts with the entry that follows it. */
   readonly after?: string | undefined
   readonly idOf: (entry: Entry) => string
   /** The API's limit for one page. */

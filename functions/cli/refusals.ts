@@ -5,8 +5,8 @@ import { Failed } from './input.ts'
 import { oneLine } from './terminal.ts'
 
 /**
- * The line for an error that the user can correct, with the next step; undefined for other errors. `url`: the address
- * of the program, if there is one.
+ * Returns the line for an error that the user can correct, with the next step. Undefined for other errors. `url`: the
+ * address of the program, if there is one.
  */
 export function lineOf(error: unknown, url = ''): string | undefined {
   if (error instanceof Failed) return error.message

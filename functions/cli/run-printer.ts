@@ -7,7 +7,7 @@ import { harmless } from '../runtime/terminal-output.ts'
 const CALL_WIDTH = 100
 const RESULT_WIDTH = 160
 
-/** Why a text may be an incomplete answer, by the run's stop reason. */
+/** The reasons why a text may be an incomplete answer, by the run's stop reason. */
 const SHORT_OF: ReadonlyMap<string | undefined, string> = new Map([
   ['output_limit', 'the answer is not whole: the limit of output tokens cut it off'],
   ['max_rounds', 'the run has reached its limit of rounds'],
@@ -19,13 +19,13 @@ export interface RunPrinter {
 }
 
 /**
- * Prints a run as it happens: the model's text on standard output, everything else on standard error. After a restart
- * of a round, its text is printed again, below a line that says so. Text that was not streamed is printed when its
+ * Prints a run as it happens: the model's text on standard output, everything else on standard error. If a round is
+ * restarted, a line says so, and the round's text is printed again. Text that was not streamed is printed when its
  * message is complete.
  */
 export function createRunPrinter(): RunPrinter {
   const { text, rest, line, forget } = createTextPrinter()
-  /** The error code printed with a message, because the run's end repeats it. */
+  /** The error code that was printed with a message. The run's end has the same code, which is not printed again. */
   let shownCode: string | undefined
   return {
     show(event) {
@@ -103,7 +103,8 @@ function createTextPrinter() {
     endLine()
     streamed = ''
   }
-  // A result may arrive while the text of the next round streams. Only a terminal shows both on one screen.
+  // A result may arrive while the text of the next round is streamed. Only a terminal shows both on one screen, so only
+  // there is the current line of text ended first.
   const line = (message: string): void => {
     if (process.stdout.isTTY) endLine()
     note(`${message}\n`)
@@ -124,7 +125,7 @@ function createTextPrinter() {
   }
 }
 
-/** A call as `name(key=value)`, as in the log. */
+/** Formats a call as `name(key=value)`, as in the log. */
 export const callOf = (message: Message): string => oneLine(message.call ?? message.tool_name ?? 'a call', CALL_WIDTH)
 
 /** Status, duration and beginning of a tool result. */

@@ -45,8 +45,8 @@ export const progressLine: ((line: string) => void) | undefined =
 const BAR = 30
 
 /**
- * Draws a share from 0 to 1 as a bar. The prompts library's own bar captures the keyboard and ends an interrupted
- * command with exit code 0.
+ * Draws a share from 0 to 1 as a bar. The bar of the prompts library is not used: it captures the keyboard, and ends an
+ * interrupted command with exit code 0.
  */
 export function bar(share: number): string {
   const full = Math.round(BAR * Math.min(1, share))

@@ -46,7 +46,7 @@ const program = new Command('tooltrail')
 /** Aborts when the reader of the output, such as `head`, has closed it. */
 const readerGone = new AbortController()
 
-/** The connection from the options; an empty variable counts as not set. */
+/** Returns the connection that the options describe. An empty variable counts as not set. */
 function place(): ConnectionOptions {
   const { url = '', key = '', tenant } = program.opts<ConnectionOptions>()
   if (url + key !== '' && program.getOptionValueSource('tenant') === 'cli')
@@ -214,7 +214,10 @@ function ownCommand(name: string, description: string): Command {
     .addHelpText('after', `\nWhat it takes: tooltrail ${name} --help`)
 }
 
-/** The global options as argv: those that the command accepts, and those that were typed, which it then rejects. */
+/**
+ * Returns the global options as argv. They are the options that the command accepts, and all options that were typed.
+ * The command rejects a typed option that it does not accept.
+ */
 function given(known: readonly string[]): string[] {
   return Object.entries(program.opts<Record<string, string>>()).flatMap(([name, value]) =>
     program.getOptionValueSource(name) === 'cli' || (known.includes(name) && value !== '') ? [`--${name}`, value] : [],

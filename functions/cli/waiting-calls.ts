@@ -3,7 +3,7 @@ import { confirm, isCancel, text, updateSettings } from '@clack/prompts'
 import type { Run, ToolResults } from '../client/api-types.ts'
 import { harmless } from '../runtime/terminal-output.ts'
 
-// Makes Ctrl-D leave a question, as Ctrl-C does; otherwise the prompt would never end.
+// Makes Ctrl-D end a question, as Ctrl-C does. Otherwise the prompt would never end.
 updateSettings({ aliases: { '\u0004': 'cancel' } })
 
 /** The terminal that questions are shown on. */
@@ -12,7 +12,10 @@ interface Terminal {
   readonly output: Writable
 }
 
-/** Asks the person about each call that a run waits for; undefined if they leave. */
+/**
+ * Asks the person about each call that a run waits for. Returns undefined if the person ends a question with Ctrl-C or
+ * Ctrl-D.
+ */
 export async function askAboutCalls(
   waiting: Run['waiting'],
   terminal: Terminal = { input: process.stdin, output: process.stderr },

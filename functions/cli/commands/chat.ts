@@ -33,7 +33,7 @@ export async function say(client: Client, input: string, options: ChatOptions): 
   if (end.status !== 'completed') throw new Failed(`The run ended as ${end.status}. See: tooltrail show ${session}`)
 }
 
-/** Sends inputs from a terminal, one after the other, until the person leaves. */
+/** Sends inputs from a terminal, one after the other, until the person ends the program. */
 export async function converse(client: Client, options: ChatOptions): Promise<void> {
   const session = await sessionFor(client, options)
   note(onErrors('dim', `session ${session} · Ctrl-C stops a run, twice or Ctrl-D leaves\n`))
@@ -48,14 +48,14 @@ export async function converse(client: Client, options: ChatOptions): Promise<vo
   note(onErrors('dim', `Go on later with: tooltrail chat --session ${session}\n`))
 }
 
-/** The session's run that has not ended: paused or in progress. */
+/** Returns the session's run that has not ended, whether it is paused or in progress. */
 async function activeRun(client: Client, session: string): Promise<Run | undefined> {
   const { run } = await client.readSession(session)
   const latest = run === null ? undefined : await client.readRun(session, run.id)
   return latest === undefined || isOver(latest) ? undefined : latest
 }
 
-/** The ids and questions of a run that were shown, over all of its pauses. */
+/** The ids of the run's events that were shown, over all of its pauses. */
 interface Shown {
   readonly ids: Set<string>
   last?: string
@@ -94,7 +94,7 @@ export const isOver = ({ status }: Run): boolean => ['completed', 'failed', 'can
 
 type Open = (signal: AbortSignal) => AsyncIterable<FollowedEvent>
 
-/** Shows events until they end. The first Ctrl-C cancels the run; the second one stops watching it. */
+/** Shows events until they end. The first Ctrl-C cancels the run. The second one stops watching the run. */
 async function watch(client: Client, session: string, open: Open, shown: Shown, options: ChatOptions): Promise<Run> {
   const leave = new AbortController()
   const printer = createRunPrinter()

@@ -8,13 +8,10 @@ import { onOutput, print } from '../terminal.ts'
 import { harmless } from '../../runtime/terminal-output.ts'
 
 const MARKS = { good: ['green', 'ok  '], warning: ['yellow', 'look'], bad: ['red', 'BAD '] } as const
-/**
- * Largest difference between the clocks that does no harm. A larger one invalidates signatures and falsifies shown
- * times.
- */
+/** Largest harmless difference between the clocks. A larger one makes signatures invalid and shown times wrong. */
 const CLOCK_MS = 60_000
 
-/** Checks for problems of Tooltrail, on this machine or at an address. The exit code is 2 if there is a serious one. */
+/** Checks for problems of Tooltrail, on this machine or at an address. The exit code is 2 if a problem is serious. */
 export async function doctor(options: ConnectionOptions): Promise<void> {
   const { url, key } = options
   for await (const { name, state, detail } of url === undefined ? examineHere(options) : examineAddress(url, key)) {

@@ -10,7 +10,7 @@ import { harmlessPieces, note, oneLine } from '../terminal.ts'
 export interface ExportOptions {
   readonly format?: Queries['exportSession']['format']
   readonly outputs?: Queries['exportSession']['outputs']
-  /** The output file; absent: standard output. */
+  /** The output file. If absent, the command writes to standard output. */
   readonly file?: string
 }
 
@@ -22,7 +22,7 @@ export async function exportSession(client: Client, session: string, options: Ex
   if (file === undefined) return toOutput(pieces)
   const part = `${file}.part`
   try {
-    // Removed first, because the mode applies only to a new file.
+    // The old file is removed first, because the mode applies only to a new file.
     await rm(part, { force: true })
     await pipeline(pieces, createWriteStream(part, { flags: 'wx', mode: 0o600 }))
     await rename(part, file)
@@ -34,18 +34,18 @@ export async function exportSession(client: Client, session: string, options: Ex
   note(`${oneLine(file, 300)}: ${size} bytes\n`)
 }
 
-/** Unchanged, except that a terminal gets no control characters. */
+/** Writes the pieces to standard output. They stay unchanged, except that a terminal gets no control characters. */
 async function toOutput(pieces: Readable): Promise<void> {
   try {
     await pipeline(process.stdout.isTTY ? harmlessPieces(pieces) : pieces, process.stdout, { end: false })
   } catch (error) {
-    // The reader of the output has closed it.
+    // The program that reads the output has closed it.
     if (error instanceof Error && 'code' in error && error.code === 'EPIPE') return
     throw new Failed(`The export failed: ${reasonOf(error)}. ${nextStep(error)}`)
   }
 }
 
-/** An error of the file system would repeat, so another file is suggested. */
+/** Returns the next step. An error of the file system would happen again, so another file is suggested. */
 const nextStep = (error: unknown): string =>
   error instanceof Error && 'syscall' in error ? 'Name another file with -o.' : 'Try again.'
 

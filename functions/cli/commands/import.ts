@@ -51,7 +51,7 @@ function heldBackText({ heldBack, changingFiles }: ImportCounts): string {
   return `${counted(heldBack, 'message')} held back: ${files} still changing\n`
 }
 
-/** The next step after an error that all files would get. */
+/** The next step after an error that would occur for all files. */
 function nextStep({ status, code }: ApiProblem): string {
   if (status === 401) return '; give one with --key'
   if (code === 'scope_missing') return ': an import needs a key with the scopes read and write'

@@ -12,7 +12,7 @@ await runCommand(KEYS_USAGE, async ({ environment, argv }) => {
     environment === undefined
       ? await openPorts(readSettings())
       : await (await import('../../runtime/aws/operations.ts')).openOperations(environment, readOperationSettings())
-  // Not read for a deployed environment, whose agents may differ from the local file.
+  // Not read for a deployed environment, because its agents may differ from those in the local file.
   const declared = environment === undefined ? () => readAgentNames(readSettings().agentsFile) : undefined
   try {
     const dependencies = { keys: ports.keys, clock: ports.clock, ...definedFields({ declared }) }

@@ -8,7 +8,7 @@ import { harmless } from '../../runtime/terminal-output.ts'
 
 export interface SearchOptions extends PlaceOptions, Omit<Queries['searchHistory'], 'q' | 'after' | 'limit'> {
   readonly limit: number
-  /** The id of the last hit's message on the previous page. */
+  /** The id of the message of the previous page's last hit. */
   readonly after?: string
   readonly json?: boolean
 }
@@ -72,7 +72,7 @@ const neighbour = (of: SearchHit['before']): string | undefined =>
     ? undefined
     : onOutput('dim', `  ${of.label}: ${oneLine(readableText(ROLES[of.label], of.text), NEIGHBOUR_WIDTH)}`)
 
-/** The word in colour; without colours, the mark unchanged. */
+/** Returns the word in colour. Without colours, returns the mark unchanged. */
 function marked(mark: string, word: string): string {
   const coloured = onOutput(['bold', 'yellow'], word)
   return coloured === word ? mark : coloured

@@ -9,7 +9,7 @@ import { note, print, printJson } from '../terminal.ts'
 export interface ShowOptions {
   /** The id of a message; only the messages around it are shown. */
   readonly around?: string
-  /** Limit of the messages. By default, all are shown, or the API's default number around a message. */
+  /** Maximum number of messages. By default, all messages are shown. With `around`, the default is the API's. */
   readonly limit?: number
   readonly json?: boolean
 }

@@ -6,7 +6,7 @@ import { z } from 'zod'
 export interface Target {
   /** The base address, without a slash at the end. */
   readonly url: string
-  /** Absent: no key is needed, as on a local server before the first key is created. */
+  /** If absent, requests have no key. A local server needs none before the first key is created. */
   readonly key?: string | undefined
 }
 
@@ -32,9 +32,11 @@ class Refusal extends Error {
  */
 const FOUND_MS = 420_000
 const POLL_INTERVAL_MS = 1_000
-/** Attempts for a request that exceeds the rate of its key, which may be as low as one per second. */
+/**
+ * Maximum attempts for a request that exceeds the rate of its key. That rate may be as low as one request per second.
+ */
 const TIMES = 10
-/** Longest `Retry-After` that is waited for; a daily limit asks for more. */
+/** Maximum `Retry-After` that the test waits for. A daily limit sends a longer one. */
 const MAX_WAIT_SECONDS = 10
 /** Timeout of a request, including a model's completion and the first start of a function. */
 const REQUEST_MS = 120_000
@@ -50,9 +52,9 @@ const ASK_BOSS = { name: 'ask_boss', description: 'Asks the boss.', parameters: 
 type Ask = (method: string, path: string, body?: object, headers?: Record<string, string>) => Promise<Response>
 
 /**
- * Tests a program from outside: a session, a streamed completion, a run that waits for a tool of its caller and
- * continues, a search for its words, and its deletion. Reports each finished step. Rejects with `SmokeError` at the
- * first step that fails; the session is deleted in any case.
+ * Tests a program from outside, with one session. First, it streams a completion. Then a run waits for a tool of its caller and
+ * continues. Finally, it searches the session's words and deletes the session. Reports each finished step. Rejects
+ * with `SmokeError` at the first step that fails. The session is deleted in any case.
  */
 export async function smokeTour(target: Target, report: (step: string) => void): Promise<void> {
   const ask = asker(target)
@@ -88,7 +90,7 @@ export async function smokeTour(target: Target, report: (step: string) => void):
   })
 }
 
-/** The text of an error. If a request got no response, only the cause of `fetch`'s error gives the reason. */
+/** Returns the text of an error. If a request got no response, only the cause of `fetch`'s error gives the reason. */
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message
@@ -144,7 +146,7 @@ const asker =
     throw new Refusal(`${method} ${path} got ${response.status}: ${text}`, response.status)
   }
 
-/** Like `request`, but retries when the key's rate is exceeded, after the time in the response. */
+/** Like `request`, but retries when the key's rate is exceeded. Waits as long as the response requests. */
 async function inTime(...asked: Parameters<typeof request>): Promise<Response> {
   for (let time = 1; ; time++) {
     const response = await request(...asked)

@@ -24,14 +24,16 @@ const PAGE = 20
 /** Shows the newest messages of a session, and then follows each of its runs, until `signal` aborts. */
 export async function tail(client: Client, session: string, options: TailOptions, signal: AbortSignal): Promise<void> {
   const json = options.json === true
-  // Read before the messages, so that all messages of a run that ends meanwhile are among them.
+  // The runs are read before the messages. So all messages of a run that ended before that read are among these
+  // messages.
   const { data } = await client.listRuns(session, { limit: PAGE })
   const messages = await showNewest(client, session, { limit: options.limit, json })
-  // The ids of shown events are kept, because a paused run is followed several times.
+  // The ids of shown events are kept, because a paused run is followed again after each pause.
   const shown = new Set(messages.flatMap(eventsOf))
   const after = eventsOf(messages.at(-1))[0]
   const ended = new Set(data.filter(isOver).map(({ id }) => id))
-  // Starts at the first unfinished run: a later queued run may be cancelled before an earlier one ends.
+  // Following starts at the first unfinished run, because a later queued run may be cancelled before an earlier run
+  // ends.
   let from = (data.findLast((run) => !isOver(run)) ?? data[0])?.id ?? ''
   while (!signal.aborted) {
     const runs = await runsFrom(client, session, from, signal)
@@ -50,8 +52,8 @@ interface Followed {
   /** Ids of the events that have been shown. */
   readonly shown: Set<string>
   /**
-   * An event of the last message that was shown before following began. Events of its run before that message's round are not
-   * read.
+   * An event of the last message that was shown before following began. In that message's run, events before the
+   * message's round are not read.
    */
   readonly after: string | undefined
   readonly json: boolean
@@ -93,8 +95,8 @@ function eventsOf(message: Message | undefined): string[] {
 }
 
 /**
- * Reads the runs from this one on, oldest first. Retries until it succeeds or gets a permanent error. Empty if `signal`
- * aborts.
+ * Reads the runs from this one on, oldest first. Retries until it succeeds, and throws permanent errors. Empty if
+ * `signal` aborts.
  */
 async function runsFrom(client: Client, session: string, from: string, signal: AbortSignal): Promise<Run[]> {
   const runs: Run[] = []

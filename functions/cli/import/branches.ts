@@ -8,12 +8,16 @@ const PAGE = 200
 
 type Message = FileSession['messages'][number]
 
-/** The result of comparing a session with the messages that were imported from its file before. */
+/** The result of comparing a file with its session. */
 export interface Compared {
-  /** The first message that the session does not have: the file has diverged from the earlier import. */
+  /**
+   * The first of the compared messages that the session does not have. Unless `isNext` is true, the file has changed
+   * since the earlier import.
+   */
   readonly parted: Message | undefined
   /**
-   * Whether `parted` directly follows the session's newest message: then the file has lost messages at its beginning.
+   * Whether the message before `parted` is the session's newest message. If so, the file has not changed, but lost
+   * messages at its beginning.
    */
   readonly isNext: boolean
   /** Results that arrived after their calls had been closed as `interrupted`. */
@@ -41,8 +45,8 @@ export async function compare(client: Client, session: FileSession, there: numbe
 }
 
 /**
- * The messages of a session, each of which matches once. Their order is ignored: in a file that has grown, results and
- * messages of sub-agents may be elsewhere.
+ * The stored messages of a session. Each of them can match one message of the file. The order is ignored: in a file
+ * that has grown, results and messages of sub-agents may be at another position.
  */
 function createStored() {
   const counts = new Map<string, number>()
@@ -67,7 +71,7 @@ function createStored() {
       if (rounded !== undefined && take(keyOf({ ...digest, text: rounded }))) return 'there'
       const { call } = digest
       if (call === undefined || !calls.has(call)) return 'none'
-      // The file has no result yet, but the session may have one.
+      // The file has no result for the call yet, but the session may have one.
       if (!hasResult(digest)) return 'there'
       if (take(interrupted(call))) return 'late'
       return isLog ? 'there' : 'none'
@@ -89,7 +93,7 @@ const keyOf = ({ call, status, text, at }: Omit<Digest, 'at'> & { readonly at?: 
 
 const interrupted = (call: string): string => JSON.stringify([call])
 
-/** The conversation of a diverged file, completely, in a session named after the first different message. */
+/** Returns a changed file's whole conversation for a new session. The first different message names that session. */
 export function branchAt(source: string, session: FileSession, { digest }: Message) {
   const mark = sha256(JSON.stringify({ ...digest, rounded: undefined })).slice(0, 8)
   const metadata = { ...session.metadata, branch_of: session.id }

@@ -6,24 +6,30 @@ import type { Fault, FileLine } from '../../log/session-files/transcript.ts'
 import { readLines } from './file-lines.ts'
 import { plainPath } from './find-files.ts'
 
-/** Limit of an output, in bytes, within the 32 MB of an import line. */
+/** Limit of an output, in bytes. It leaves space for the rest of an import line, which may have 32 MB. */
 const MAX_OUTPUT_BYTES = 30 * 1024 * 1024
 
 /** Whether this is the file of a sub-agent. */
 export const isAgentFile = (path: string): boolean => /^agent-[\w-]{1,64}\.jsonl$/u.test(basename(plainPath(path)))
 
-/** The separate files that belong to a session of Claude Code. */
+/** The separate files that belong to a session file of Claude Code. */
 export interface FilesBeside {
-  /** The lines of a sub-agent whose result is in the session. */
+  /** Returns the lines of a sub-agent's file. Undefined if the session does not contain the sub-agent's result. */
   agentLines(agent: string): readonly FileLine[] | undefined
-  /** An output that is too long for its line; undefined if its file is missing. */
+  /** Returns an output that is too long for its line in the session file. Undefined if the output's file is missing. */
   output(name: string): string | undefined
-  /** Paths of the files of sub-agents: those whose result is in the session, and those in the background. */
+  /**
+   * Paths of the files of sub-agents. `members`: those whose result is in the session. `background`: those in the
+   * background.
+   */
   readonly agents: { readonly members: readonly string[]; readonly background: readonly string[] }
   readonly faults: Fault[]
 }
 
-/** Finds the files that a session file names: beside it in older versions, in its folder in newer ones. */
+/**
+ * Finds the files that a session file names. Older versions put them beside the session file, newer ones into its
+ * folder.
+ */
 export async function filesBeside(path: string, lines: readonly FileLine[]): Promise<FilesBeside> {
   const faults: Fault[] = []
   const [members, background] = [new Map<string, { place: string; lines: readonly FileLine[] }>(), new Set<string>()]
@@ -57,7 +63,7 @@ export async function filesBeside(path: string, lines: readonly FileLine[]): Pro
   }
 }
 
-/** The folder of a session; for a sub-agent's file, the folder of its session. */
+/** The folder that belongs to a session file. For a sub-agent's file, the folder of its session. */
 function folderOf(path: string, lines: readonly FileLine[]): string {
   if (!isAgentFile(path)) return plainPath(path).replace(/\.jsonl$/u, '')
   const folder = dirname(path)

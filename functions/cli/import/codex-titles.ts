@@ -6,10 +6,13 @@ import { readLines } from './file-lines.ts'
 /** Limit of the folder levels between a session file and the program's folder (year, month, day). */
 const MAX_FOLDERS = 6
 
-/** The titles of the list that was read last, shared by all files of an import. */
+/** The titles of the list that was read last. All files of an import share them. */
 let latest: { readonly version: string; readonly titles: Promise<ReadonlyMap<string, string>> } | undefined
 
-/** Finds a session's title in Codex's `session_index.jsonl`; the last entry counts. Undefined if there is none. */
+/**
+ * Finds a session's title in Codex's `session_index.jsonl`. If a session has several entries, the last one counts.
+ * Undefined if it has none.
+ */
 export async function codexTitle(path: string, session: string | undefined): Promise<string | undefined> {
   const list = listOf(path)
   if (list === undefined || session === undefined) return undefined

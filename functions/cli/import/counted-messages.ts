@@ -8,7 +8,7 @@ import { placeOf } from '../../log/session-files/transcript.ts'
 import type { Fault, FileMessage, FilePlace } from '../../log/session-files/transcript.ts'
 import { digestOf, type Digest } from './digests.ts'
 
-/** A message of a file, as the program counts and stores it. */
+/** A message of a file, as the program stores and counts it. */
 export interface CountedMessage extends Omit<FileMessage, 'open'> {
   /** Number of messages before it, including the results added for calls without one. */
   readonly place: number
@@ -25,8 +25,8 @@ export interface CountOptions {
 }
 
 /**
- * Computes what the program will store for each message. Messages that it would reject are dropped and reported. A
- * result for a call that is already closed becomes a separate round.
+ * Computes which messages the program will store for each message. Messages that the program would reject are dropped
+ * and reported. A result for a call that is already closed becomes a separate round.
  */
 export function countStored(
   { format, isLog }: CountOptions,
@@ -62,13 +62,13 @@ export function countStored(
   return { messages: taken, stored: stored + reader.end().length, refused }
 }
 
-/** Tracks the message of each call, and the calls closed without a result. */
+/** Tracks which message contains each call, and which calls were closed without a result. */
 function createCalls() {
   const values = new Map<ClosedMessage, JsonObject>()
   const closedCalls = new Map<string, CallIn>()
   const callIn = ({ of, sequence }: ClosedToolMessage): CallIn => ({ message: values.get(of) ?? {}, sequence })
   return {
-    /** Records a message and the results added before it. Returns the call of a result. */
+    /** Records a message and the results added before it. If the message is a result, returns its call. */
     see(closed: readonly ClosedMessage[], own: ClosedMessage, value: JsonObject): CallIn | undefined {
       for (const one of closed)
         if (one.role === 'tool' && one !== own)

@@ -7,9 +7,11 @@ import { jsonFault } from '../../log/json/json-size.ts'
 
 /** Identifies a message within its conversation. A file's message and its stored row have the same digest. */
 export interface Digest {
-  /** Digest of the content. Empty for results of log files, because their outputs may differ between two reads. */
+  /**
+   * Digest of the content. Empty for results of log files, because two reads of such a file may give different outputs.
+   */
   readonly text: string
-  /** The digest with rounded numbers, as earlier versions read them. Absent if it equals `text`. */
+  /** Digest of the content with rounded numbers, which earlier versions stored. Absent if it equals `text`. */
   readonly rounded?: string
   /** For a result: its call's id and the call's status. */
   readonly call?: string
@@ -59,7 +61,7 @@ type Calls = readonly { readonly id: string; readonly name: string; readonly arg
 const withRounded = (text: string, rounded: string): Pick<Digest, 'text' | 'rounded'> =>
   rounded === text ? { text } : { text, rounded }
 
-/** JSON as earlier versions wrote it, which rounded its numbers. Other texts stay as they are. */
+/** Returns JSON with rounded numbers, as earlier versions wrote it. Returns other texts unchanged. */
 function roundedJson(text: string): string {
   if (!/^[[{]/u.test(text) || jsonFault(text) !== undefined || !hasExactNumbers(text)) return text
   try {

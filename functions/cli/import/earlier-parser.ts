@@ -3,7 +3,8 @@ import { countStored } from './counted-messages.ts'
 import type { FileSession } from './sessions-of-file.ts'
 
 /**
- * The metadata field that names the parser of a session: `2`, or `2 after 57` if parser 1 stored the first 57 messages.
+ * The metadata field that names the parser of a session. Its value is `2`, or `2 after 57` if parser 1 stored the first
+ * 57 messages.
  */
 export const PARSER = 'parser'
 const NEWEST = '2'
@@ -11,24 +12,27 @@ const NEWEST = '2'
 /** The value of `metadata.parser` for a session whose first `messages` messages an earlier parser stored. */
 export const parserAfter = (messages: number): string => (messages === 0 ? NEWEST : `${NEWEST} after ${messages}`)
 
-/** Number of a session's first messages that an earlier parser stored; undefined if the session does not say. */
+/**
+ * Returns how many of a session's first messages an earlier parser stored; undefined if the session's metadata do not
+ * say it.
+ */
 export function storedEarlier(parser: unknown): number | undefined {
   if (parser === NEWEST) return 0
   const [, count] = typeof parser === 'string' ? (/^2 after (\d{1,9})$/u.exec(parser) ?? []) : []
   return count === undefined ? undefined : Number(count)
 }
 
-/** A file's conversation, continued after the messages that an earlier parser stored. */
+/** A file's conversation after an earlier parser has stored its first messages. */
 export interface Continued {
-  /** The stored messages, and the newest parser's messages after them. Positions count both. */
+  /** The messages that were stored, followed by the messages that the newest parser reads. Positions count both. */
   readonly session: FileSession
-  /** Inputs before that point which the earlier parser dropped. */
+  /** Inputs among the stored messages that the earlier parser dropped. */
   readonly dropped: readonly FileMessage[]
 }
 
 /**
- * Continues a session whose first `stored` messages an earlier parser stored. These stay unchanged, and nothing is
- * inserted between them. Messages are matched by line, role and call.
+ * Continues a session whose first `stored` messages an earlier parser stored. These messages stay unchanged, and
+ * nothing is inserted between them. A message equals a stored one if line, role and call are equal.
  */
 export function continueEarlier(session: FileSession, stored: number): Continued {
   if (session.earlier === undefined || stored === 0) return { session, dropped: [] }

@@ -2,7 +2,7 @@ import { readFile, stat } from 'node:fs/promises'
 import type { Fault, FileLine } from '../../log/session-files/transcript.ts'
 import { readLines, valueOf } from './file-lines.ts'
 
-/** Limit of a document, in bytes, because it is in memory completely, more than once. */
+/** Limit of a document, in bytes. The whole document is in memory, more than once. */
 const MAX_DOCUMENT_BYTES = 256 * 1024 * 1024
 
 interface Read {
@@ -11,14 +11,14 @@ interface Read {
 }
 
 /**
- * Reads the messages of a file that is one JSON document, or has one message per line. Entries of a document are named
- * by their position in it.
+ * Reads the messages of a file. The file is one JSON document, or has one message per line. Entries of a document are
+ * named by their position in it.
  */
 export async function readDocument(path: string): Promise<Read> {
   const read = await readLines(path)
   const [first] = read.lines
   if (read.lines.length === 1 && Array.isArray(first?.value)) return { ...read, lines: entriesOf(first.value) }
-  // Lines of a multi-line document may be valid JSON by themselves, but its first line is not.
+  // If the file is one document over several lines, some lines may be valid JSON, but the first line is not.
   const [fault] = read.faults
   const isInLines = fault === undefined || (first !== undefined && first.line < fault.line)
   if (isInLines || !path.endsWith('.json') || (await stat(path)).size > MAX_DOCUMENT_BYTES) return read

@@ -11,8 +11,9 @@ const PIECE = 1024 * 1024
 const MAX_DECOMPRESSED_BYTES = 2 * 1024 ** 3
 
 /**
- * Reads the JSON lines of a file, plain or compressed (`.zst`, `.gz`), and the faults of its other lines. A damaged or
- * too large compressed file is read up to that point. At most one long line is in memory twice.
+ * Reads the JSON lines of a plain or compressed file (`.zst`, `.gz`), and the faults of its other lines. If a
+ * compressed file is damaged or too large, the lines before that point are read. At most one long line is in memory
+ * twice.
  */
 export async function readLines(path: string): Promise<{ readonly lines: FileLine[]; readonly faults: Fault[] }> {
   const lines: FileLine[] = []
@@ -65,8 +66,8 @@ const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error ? String(error.code) : String(error)
 
 /**
- * Parses bytes as JSON, with numbers as they were written. Returns the value or the fault; the fault is empty for an
- * empty line. Skips a byte order mark.
+ * Parses bytes as JSON. Numbers stay as they were written. Returns the value or the fault. For an empty line, the fault
+ * is an empty text. Skips a byte order mark.
  */
 export function valueOf(bytes: Buffer): { readonly value: unknown } | { readonly fault: string } {
   const text = utf8Of(bytes)

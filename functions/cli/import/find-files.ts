@@ -18,7 +18,7 @@ export interface Found {
 
 /** Extensions of compressed files that `readLines` reads. */
 const COMPRESSED = ['.zst', '.gz'] as const
-/** Extensions of other files beside session files: unfinished files of a program, and copies made by editors. */
+/** Endings of other files beside session files: unfinished files of a program, and copies made by editors. */
 const UNFINISHED = /\.(?:tmp|part|lock|bak|swp)[^/]*$|~$/u
 /** Index files that programs keep beside their sessions. */
 const LISTS = new Set(['session_index.jsonl', 'history.jsonl'])
@@ -27,9 +27,9 @@ const LISTS = new Set(['session_index.jsonl', 'history.jsonl'])
 const DEEPEST = 16
 
 /**
- * Finds files with these extensions in these places, sorted by name, plain or compressed. If both forms exist, the
- * plain file is used. A place may be a file with any extension. Links are not followed, so no folder is read twice.
- * Faults name paths that cannot be read, and files with another extension after one of these.
+ * Finds plain and compressed files with these endings in these places, sorted by name. If a file exists in both forms,
+ * the plain one is used. A place may itself be a file, with any ending. Links are not followed, so no folder is read
+ * twice. Faults name paths that cannot be read, and files with another ending after one of these, such as `a.jsonl.xz`.
  */
 export async function findFiles(places: readonly string[], endings: readonly string[]): Promise<Found> {
   const files: FoundFile[] = []

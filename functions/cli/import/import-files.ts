@@ -20,7 +20,7 @@ import { clientOf, isForAll, requireRights, upload, type Target } from './upload
 
 export interface ImportOrder {
   readonly kind: Kind
-  /** Empty: the default places of this kind of program. */
+  /** If empty, the default places of this kind of program are used. */
   readonly places: readonly string[]
   readonly dryRun: boolean
   readonly owner?: string | undefined
@@ -32,7 +32,7 @@ export interface ImportOrder {
 export interface Terminal {
   /** Prints a fault as one line. */
   fault(line: string): void
-  /** Prints a line that the next one replaces; undefined without a terminal. */
+  /** Prints a line that the next one replaces. Undefined if there is no terminal. */
   readonly progress: ((line: string) => void) | undefined
   now(): number
 }
@@ -41,18 +41,21 @@ export interface ImportCounts {
   files: number
   sessions: number
   messages: number
-  /** Messages left for a later import, because their files may still change, and the number of these files. */
+  /**
+   * Number of messages left for a later import, because their files may still change. `changingFiles`: number of these
+   * files.
+   */
   heldBack: number
   changingFiles: number
-  /** Files that were read but had nothing to import, because of faults. */
+  /** Number of files that were read but had nothing to import, because of faults. */
   unreadable: number
-  /** Places and files that could not be read, and files that the program rejected. */
+  /** Number of places and files that could not be read, and of files that the program rejected. */
   failed: number
 }
 
 const HELD_BACK = { heldBack: 0, changingFiles: 0 }
 
-/** Limit of a source's name, in characters; leaves space for the names of its parts. */
+/** Limit of a source's name, in characters. It leaves space for the names of the source's parts. */
 const MAX_SOURCE_CHARACTERS = 512
 /** Limit of the bytes of parsed files in memory; a larger file is processed alone. */
 const SIDE_BY_SIDE = 16_000_000
@@ -60,7 +63,7 @@ const SIDE_BY_SIDE = 16_000_000
 /**
  * Imports the new messages of session files. Small files are processed concurrently, so that one is read while others
  * are stored. Damaged messages are reported with file and line, and dropped. Rejects with `NotRunning`, or with an
- * `ApiProblem` that every file would get.
+ * `ApiProblem` that would occur for every file.
  */
 export async function importFiles(order: ImportOrder, terminal: Terminal): Promise<ImportCounts> {
   const places = order.places.length > 0 ? order.places : usualPlaces(order.kind, order.folders)
@@ -82,7 +85,7 @@ export async function importFiles(order: ImportOrder, terminal: Terminal): Promi
   const client = clientOf(order.target)
   if (!order.dryRun && found.files.length > 0) await requireRights(client)
   const under = { terminal, client, counts, serialize, agents: createAgentFiles(terminal), report: progress.report }
-  // A session's members are read together with it; other agent files come after all sessions.
+  // The files of a session's members are read together with the session. Other agent files are read after all sessions.
   for (const files of [sessions ?? [], agents ?? []])
     await sideBySide(files, { most: SIDE_BY_SIDE, weight: ({ bytes }) => bytes }, async (file) => {
       progress.report(counts.messages)
@@ -129,7 +132,7 @@ async function importFile(order: ImportOrder, file: FoundFile, under: Under): Pr
   }
 }
 
-/** Imports the sessions of a file. Returns where messages have changed since an earlier import. */
+/** Imports the sessions of a file. Returns the places where messages have changed since an earlier import. */
 async function importSessions(
   { kind, dryRun, owner }: ImportOrder,
   file: FoundFile,
@@ -154,8 +157,8 @@ const changedSince = (session: string): string =>
   `has changed since it was imported: its conversation is imported again, as ${session}`
 
 /**
- * Decides which files of sub-agents are separate conversations: those in the background, and those that no session
- * names.
+ * Decides which files of sub-agents are separate conversations. These are files of sub-agents in the background, and
+ * files that no session names.
  */
 function createAgentFiles(terminal: Terminal) {
   const [members, background] = [new Set<string>(), new Set<string>()]
@@ -175,8 +178,8 @@ function createAgentFiles(terminal: Terminal) {
 const WITH_ID = /(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\/agent-[\w-]{1,64})\.jsonl$/iu
 
 /**
- * The lasting name of a conversation's source, by which later imports find it. Agents' files keep their names when they
- * are moved, archived or copied; exports and threads have names in their files.
+ * Returns the lasting name of a conversation's source, by which later imports find the conversation. Agents' files keep
+ * their names when they are moved, archived or copied. The names of exports and threads are in their files.
  */
 function lastingName(kind: Kind, path: string, session: FileSession): string {
   if (kind === 'native' || kind === 'langgraph-sqlite') return session.id

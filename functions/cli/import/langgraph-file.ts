@@ -21,7 +21,7 @@ const UUID = /^[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}$/iu
 
 /**
  * Reads the threads of a file written by LangGraph's `SqliteSaver`, one after another. The file is opened read-only. A
- * subgraph with messages that its thread lacks is a separate conversation.
+ * subgraph is a separate conversation if it has messages that its thread does not have.
  */
 export function* threadsOf(path: string): Generator<Transcript & { readonly instructions: string | undefined }> {
   const database = openForReading(path)
@@ -40,10 +40,10 @@ export function* threadsOf(path: string): Generator<Transcript & { readonly inst
   }
 }
 
-/** SQLite's error code if it cannot create the files beside a database that it needs for reading. */
+/** SQLite's error code if a read needs files beside the database and SQLite cannot create them. */
 const READONLY_DIRECTORY = 1544
 
-/** Opens a database. In a read-only folder, a closed database is read without the files beside it. */
+/** Opens a database. In a read-only folder, a database that no program has open is read without the files beside it. */
 function openForReading(path: string): DatabaseSync {
   const database = new DatabaseSync(path, { readOnly: true })
   try {
@@ -60,6 +60,6 @@ function openForReading(path: string): DatabaseSync {
   }
 }
 
-/** The thread's own name if it is unique (a UUID); otherwise a name derived from the file. */
+/** Returns the thread's own name if it is a UUID, and therefore unique. Otherwise derives a name from the file. */
 const nameOf = (path: string, { thread, place }: Thread): string =>
   UUID.test(thread) && place === '' ? thread : sha256(JSON.stringify([resolve(path), thread, place])).slice(0, 16)

@@ -9,7 +9,7 @@ interface Terminal {
 /** Interval between two progress lines. */
 const STEP_MS = 200
 
-/** Shows the progress of an import: the finished part, the speed, and the remaining time at this speed. */
+/** Shows the progress of an import: the finished part, the speed, and the remaining time at that speed. */
 export function createProgress(terminal: Terminal, files: readonly FoundFile[]) {
   const total = files.reduce((sum, { bytes }) => sum + bytes, 0)
   const begun = terminal.now()

@@ -2,10 +2,13 @@ import type { Fault } from '../../log/session-files/transcript.ts'
 
 /** Lines of a file that are reported one by one. */
 const MAX_REPORTED = 10
-/** Limit of the different reasons that are counted separately. */
+/** Maximum number of different reasons that are counted separately. */
 const REASONS = 5
 
-/** Reports the damaged lines of one file: the first ones as `FILE:PLACE: reason`, all others counted in one line. */
+/**
+ * Reports the damaged lines of one file. The first ones are reported as `FILE:PLACE: reason`. All others are counted in
+ * one line.
+ */
 export function createFaultReport(path: string, report: (line: string) => void) {
   const counted = new Map<string, number>()
   let [reported, more, last] = [0, 0, 0]

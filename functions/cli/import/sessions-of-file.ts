@@ -35,9 +35,12 @@ export const ENDINGS: { readonly [kind in Kind]: readonly string[] } = {
 export interface FileSession {
   readonly id: string
   readonly format: 'native' | 'openai'
-  /** Whether its file only grows at its end, even if it is moved. */
+  /** Whether the conversation's file only grows at its end, even if it is moved. */
   readonly isLog: boolean
-  /** The title given by its program, or the title in one of our exports, which also has its source. */
+  /**
+   * The title that the conversation's program gave, or the title in one of our exports. An export also has
+   * `titleSource`.
+   */
   readonly title?: string
   readonly titleSource?: string
   readonly instructions?: string
@@ -53,25 +56,24 @@ export interface FileContent {
   readonly sessions: readonly FileSession[]
   readonly faults: readonly Fault[]
   /**
-   * Number of messages at the ends of the conversations that are left for the next import, because they may still
-   * change.
+   * Number of messages at the ends of conversations that are left for a later import, because they may still change.
    */
   readonly heldBack: number
   /** The files of the conversation's sub-agents. */
   readonly agents?: FilesBeside['agents'] | undefined
 }
 
-/** How long a program may take to write a completion, block by block. */
+/** Maximum time that a program takes to write a completion block by block. */
 const SAYING_MS = 600_000
-/** How long a call may be open: some calls wait for an approval. */
+/** Maximum time that a call stays open. It is long, because some calls wait for an approval. */
 export const CALLING_MS = 24 * 3_600_000
 
 /**
- * Reads the conversations of a session file, only as many at once as fit in memory. The unfinished end is omitted: a
- * completion for ten minutes, or calls without a result for a day.
+ * Reads the conversations of a session file, only as many at once as fit into memory. Omits an unfinished end. An
+ * incomplete completion counts as unfinished for ten minutes, and calls without a result for a day.
  */
 export async function* contentsOfFile(kind: Kind, path: string, now: () => number): AsyncGenerator<FileContent> {
-  // Read after the file, so that a write during the read makes the file count as in use.
+  // The time is read after the file. So a write during the read makes the file count as in use.
   const idle = async (): Promise<number> => now() - (await changedAt(path))
   if (kind === 'langgraph-sqlite')
     for (const thread of threadsOf(path)) yield contentOf([thread], { kind, path, idle: await idle(), faults: [] })
@@ -79,8 +81,8 @@ export async function* contentsOfFile(kind: Kind, path: string, now: () => numbe
 }
 
 /**
- * The time of the last change, in milliseconds since 1970. SQLite writes to the `-wal` file first; a reader may create
- * it as well, but leaves it empty.
+ * Returns the time of the last change, in milliseconds since 1970. SQLite writes changes to the `-wal` file first. A
+ * reader may create that file too, but leaves it empty.
  */
 async function changedAt(path: string): Promise<number> {
   const { size = 0, mtimeMs = 0 } = (await stat(`${path}-wal`).catch(ifMissing)) ?? {}
@@ -142,7 +144,7 @@ function contentOf(read: readonly Read[], { kind, path, idle, faults }: Around):
   return { sessions: sessions.filter((one) => one.messages.length > 0), faults, heldBack, agents }
 }
 
-/** The messages as an earlier parser reads them. Faults are taken only from the newest parser. */
+/** Returns the messages as an earlier parser reads them. Faults are reported only by the newest parser. */
 const earlierOf = (
   messages: Transcript['messages'],
   reading: CountOptions,
@@ -158,11 +160,11 @@ type Read = Omit<Transcript, 'metadata'> & {
   readonly titleSource?: string | undefined
   readonly instructions?: string | undefined
   readonly agents?: FilesBeside['agents']
-  /** The messages as the first parser read them. */
+  /** Returns the messages as the first parser read them. */
   readonly earlier?: () => Transcript['messages']
 }
 
-/** Kinds whose files name no program, or name agents themselves. */
+/** Kinds of files that name no program, or that name agents themselves. */
 const WITHOUT_PROGRAM = new Set<Kind>(['native', 'openai'])
 
 /** Sets the program's name as the agent of the leader's messages. */
@@ -214,14 +216,17 @@ async function transcriptsOf(kind: LineKind, path: string, lines: readonly FileL
   }
 }
 
-/** Makes a sub-agent's message a leader's message, for a separate session. */
+/** Turns a sub-agent's message into a leader's message, for a separate session. */
 const asLeaders = ({ line, value }: FileLine): FileLine =>
   isRecord(value) ? { line, value: { ...value, isSidechain: false } } : { line, value }
 
 const asMessage = ({ value, ...place }: FileLine): FileMessage[] =>
   isRecord(value) ? [{ ...place, value: value as JsonObject }] : []
 
-/** Groups the lines of a file of chat messages, or of conversations with `messages`, one per line. */
+/**
+ * Splits a file into conversations. A line has a chat message, or a whole conversation in `messages`. All lines with
+ * chat messages form one conversation.
+ */
 function conversations(lines: readonly FileLine[]): Read[] {
   const grouped = lines.map(({ line, at, value }) =>
     isRecord(value) && Array.isArray(value['messages'])
@@ -266,7 +271,7 @@ function withoutOpenEnd(messages: readonly FileMessage[], idle: number): readonl
   return idle < limit && place !== -1 ? messages.slice(0, place) : messages
 }
 
-/** The index of a completion at the end whose calls have no result yet; -1 if there is none. */
+/** Returns the index of a completion at the end whose calls have no result yet; -1 if there is none. */
 function openCalls(messages: readonly FileMessage[]): number {
   const last = messages.findLastIndex(
     ({ value }) => value['role'] === 'assistant' && value['parent_tool_call_id'] === undefined,

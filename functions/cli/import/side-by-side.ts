@@ -1,9 +1,10 @@
-/** Limit of the items in progress. */
+/** Maximum number of items in progress. */
 const AT_ONCE = 4
 
 /**
- * Processes items concurrently, started in order, as long as the sum of their weights is below `most`; a heavier item
- * is processed alone. After a failure, waits for the items in progress and rejects with the first failure.
+ * Processes items concurrently and starts them in order. The sum of the weights of the items in progress stays below
+ * `most`. A heavier item is processed alone. After a failure, waits for the items in progress and rejects with the
+ * first failure.
  */
 export async function sideBySide<Item>(
   items: readonly Item[],

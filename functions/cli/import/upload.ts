@@ -20,14 +20,17 @@ export interface Target {
   readonly key?: string | undefined
 }
 
-/** Whether the program, or another server at its address, would reject every other conversation as well. */
+/**
+ * Whether every other conversation would fail with this error too. The program, or another server at its address,
+ * rejects all of them.
+ */
 export const isForAll = (error: unknown): boolean =>
   error instanceof ApiProblem &&
   (error.status === 401 || error.status === 403 || error.code === 'unexpected_response' || error.code === 'not_found')
 
 /** Characters of the lines built at once. */
 const PIECE = 256 * 1024
-/** Attempts to send a conversation while the program rejects it temporarily. */
+/** Maximum attempts to send a conversation that the program rejects temporarily. */
 const ATTEMPTS = 5
 const FOR_NOW = new Set([429, 503])
 const WAIT_MS = 1_000
@@ -50,14 +53,14 @@ export const clientOf = ({ url, key }: Target): Client =>
   })
 
 /**
- * Rejects early if no file could be imported. A repeated import reads the stored messages, so a key with only the scope
- * `write` would fail then; that is reported now.
+ * Rejects before the import if no file could be imported. A repeated import reads stored messages, so a key that has
+ * only the scope `write` would fail then. Such a key is rejected already now.
  */
 export async function requireRights(client: Client): Promise<void> {
   try {
     await withRetries(() => client.listSessions({ limit: 1 }))
   } catch (error) {
-    // All other errors occur again, and are reported, for each file.
+    // Any other error occurs again for each file, and is reported there.
     if (error instanceof NotRunning || isForAll(error)) throw error
   }
 }
@@ -66,14 +69,15 @@ export interface Uploaded {
   /** Number of new messages. */
   readonly messages: number
   /**
-   * Set if earlier messages have changed in the file: their place, and the new session with the current conversation.
+   * Set if messages of the file have changed since an earlier import: the place of the first, and the new session with
+   * the current conversation.
    */
   readonly changed?: FilePlace & { readonly session: string }
 }
 
 /**
- * Imports a conversation into its session. Messages that are already there are skipped, whatever an interrupted import
- * left. Retries while the program rejects it temporarily. Rejects with `NotRunning`, or an `ApiProblem`.
+ * Imports a conversation into its session. Skips messages that the session already has, even after an interrupted
+ * import. Retries while the program rejects the import temporarily. Rejects with `NotRunning`, or an `ApiProblem`.
  */
 export const upload = (client: Client, source: string, session: FileSession, owner?: string): Promise<Uploaded> =>
   withRetries(() => uploadOnce({ client, source, owner }, session))
@@ -112,21 +116,24 @@ async function uploadOnce(way: Way, file: FileSession, partedAt?: CountedMessage
   }
   let messages = 0
   if (known === undefined) {
-    // The inputs are sent before the session names its parser: after an interruption, the next import repeats both
-    // steps.
+    // The inputs are sent first. If the import is interrupted before the session names its parser, the next import
+    // repeats both steps.
     messages += await sendDropped(way, session, dropped)
     await nameParser(way, session, there)
   }
-  // Sent before the rest, because the model's answer to a result follows it.
+  // These results are sent before other messages, because the model's answer to a result follows it.
   for (const result of late) messages += await sendLate(way, session, result)
   messages += await sendFrom(way, session, { there, ...(parted && { before: there - parted.place }) })
   return { messages }
 }
 
-/** Returns true only if the file certainly has nothing new for its session. The session is not read for this. */
+/**
+ * Returns true only if the file certainly has nothing new for its session. Does not read the session's messages for
+ * this.
+ */
 function isAsBefore({ isLog, messages, stored, metadata }: FileSession, there: number, known: Metadata): boolean {
   const isSame = there === stored && plainFile(known) === plainFile(metadata)
-  // The last result may belong to a call that was closed before, so the session must be read.
+  // The last result may belong to a call that was closed before. Then the session's messages must be read.
   return isLog && isSame && messages.at(-1)?.call === undefined
 }
 
@@ -134,7 +141,10 @@ const plainFile = ({ file }: Metadata): unknown => (typeof file === 'string' ? p
 
 type Metadata = { readonly [name: string]: unknown }
 
-/** Sends the messages after the first `there`. `before`: how many of these the file has lost at its beginning. */
+/**
+ * Sends the messages after the first `there`. `before`: number of stored messages that the file has lost at its
+ * beginning.
+ */
 async function sendFrom(
   { client, source }: Way,
   session: FileSession,
@@ -150,7 +160,7 @@ async function sendFrom(
   return imported.messages
 }
 
-/** Appends the inputs that an earlier parser dropped, as one round. Repeated calls have no further effect. */
+/** Appends the inputs that an earlier parser dropped, as one round. A repetition has no further effect. */
 async function sendDropped({ client, source }: Way, { id, format }: FileSession, dropped: readonly FileMessage[]) {
   if (dropped.length === 0) return 0
   const lines = linesOf(dropped.map(({ value }) => value))
@@ -158,13 +168,16 @@ async function sendDropped({ client, source }: Way, { id, format }: FileSession,
   return imported.messages
 }
 
-/** Stores that the newest parser continues the session after the first `stored` messages of an earlier parser. */
+/**
+ * Records in the session that the newest parser continues after the first `stored` messages, which an earlier parser
+ * stored.
+ */
 async function nameParser({ client, source }: Way, { id, format }: FileSession, stored: number): Promise<void> {
   const lines = linesOf([{ object: 'session', metadata: { [PARSER]: parserAfter(stored) } }])
   await seen(client.importMessages(id, lines, { format, source, from: 0 }))
 }
 
-/** Sends a result whose call is stored as `interrupted`. Repeated calls have no further effect. */
+/** Sends a result whose call is stored as `interrupted`. A repetition has no further effect. */
 async function sendLate({ client, source }: Way, { id, format }: FileSession, late: CountedMessage): Promise<number> {
   if (late.call === undefined) return 0
   const lines = linesOf(lateRound(late.call, late.value))
@@ -174,8 +187,8 @@ async function sendLate({ client, source }: Way, { id, format }: FileSession, la
 }
 
 /**
- * The index of the first message to send: the start of the continued turn, or of an earlier turn whose results the new
- * messages name.
+ * Returns the index of the first message to send. It is the start of the continued turn. If the new messages name
+ * results of an earlier turn, it is the start of that turn.
  */
 function firstToSend(messages: FileSession['messages'], there: number): number {
   const news = messages.filter(({ place }) => place >= there)
@@ -185,13 +198,16 @@ function firstToSend(messages: FileSession['messages'], there: number): number {
   return messages.findLastIndex(({ beginsTurn, place }) => beginsTurn && place <= from)
 }
 
-/** The rows that a message names: the delegate call of a member, and the results whose sources a completion numbers. */
+/**
+ * Returns the rows that a message names. A member's message names its delegate call, and a completion names the results
+ * whose sources it numbers.
+ */
 function rowsNamedBy({ parent_message_id: parent, numbered }: JsonObject): unknown[] {
   const results = Array.isArray(numbered) ? numbered.filter(isRecord).map((one) => one['message_id']) : []
   return [parent, ...results].filter((row) => row !== undefined)
 }
 
-/** Number of this source's messages in the session. Also updates the session's title and metadata. */
+/** Updates the session's title and metadata. Returns the number of messages that the session has from this source. */
 async function storedOf(client: Client, source: string, session: FileSession): Promise<number> {
   const { id, format } = session
   const lines = linesOf([sessionLineOf(session)])
@@ -199,7 +215,10 @@ async function storedOf(client: Client, source: string, session: FileSession): P
   return total
 }
 
-/** The session line before the messages. It keeps the file that the session was created from. */
+/**
+ * Returns the session line that precedes the messages. It omits `file`, so the session keeps the file that it was
+ * created from.
+ */
 function sessionLineOf({ title, titleSource = 'agent', metadata }: FileSession): JsonObject {
   const { file: _, ...rest } = metadata
   return { object: 'session', ...(title === undefined ? {} : { title, title_source: titleSource }), metadata: rest }
@@ -222,7 +241,10 @@ async function create(client: Client, session: FileSession, owner?: string): Pro
   }
 }
 
-/** Gives a better error for an id that is taken but not visible: the session can be neither created nor read. */
+/**
+ * Replaces the error `session_not_found` for a session that could not be created either. Its id belongs to another
+ * owner, or to a session that was deleted less than 30 days ago.
+ */
 async function seen<Response>(response: Promise<Response>): Promise<Response> {
   try {
     return await response

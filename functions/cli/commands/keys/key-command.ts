@@ -116,7 +116,7 @@ function unknownAgents({ agents = [] }: ApiKey, declared: Dependencies['declared
     : `\nNo such agent yet: ${unknown.join(', ')}. The key cannot use it before agents.json declares it; there are now: ${[...there].join(', ')}.\n`
 }
 
-/** The effects of the first key. */
+/** Describes the effects of the first key. */
 function ofFirst({ tenant, owner }: ApiKey): string {
   const begins = `\nThis is the first key: from now on every request needs one. Sessions made without a key belong to the tenant ${OPEN_CALLER.tenant}`
   const isOfTenant = tenant === OPEN_CALLER.tenant

@@ -17,7 +17,7 @@ const AGENT_NAME = /^[A-Za-z0-9_-]{1,64}$/
 /** No control characters, because names are shown in terminals and lists. */
 const KEY_NAME = /^[^\p{Cc}\p{Bidi_Control}]{1,64}$/u
 
-/** More tokens than any provider serves in a day. */
+/** Limit of a token cap. No provider serves as many tokens in a day. */
 const MAX_TOKENS = 999_999_999_999
 const MAX_REQUESTS_PER_SECOND = 999_999
 const MAX_DAYS = 36_500
