@@ -21,8 +21,8 @@ import {
 } from './state.ts'
 
 /**
- * Wait after each failed attempt, in milliseconds. Together, the waits take more than a day. After the last of these
- * retries, the callback has failed.
+ * Wait after each failed attempt, in milliseconds. Together, the waits take more than a day. If the attempt after the
+ * last wait fails too, the callback has failed.
  */
 const RETRY_MS: readonly number[] = [5, 30, 120, 600, 3_600, 14_400, 43_200, 43_200].map((seconds) => seconds * 1_000)
 /** Largest random share added to a wait, so that a receiver that was down does not get all requests at once. */
@@ -43,7 +43,7 @@ const GONE = 410
 
 /** The address of a callback and the secret that signs it. */
 export interface CallbackSettings {
-  /** By default, each request names its address. */
+  /** If absent, each request names the address of its callback. */
   readonly url?: string
   readonly secret: string
 }

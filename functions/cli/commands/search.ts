@@ -8,7 +8,7 @@ import { harmless } from '../../runtime/terminal-output.ts'
 
 export interface SearchOptions extends PlaceOptions, Omit<Queries['searchHistory'], 'q' | 'after' | 'limit'> {
   readonly limit: number
-  /** The id of the message of the previous page's last hit. */
+  /** Message id of the last hit on the previous page. */
   readonly after?: string
   readonly json?: boolean
 }

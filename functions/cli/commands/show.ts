@@ -9,7 +9,9 @@ import { note, print, printJson } from '../terminal.ts'
 export interface ShowOptions {
   /** The id of a message; only the messages around it are shown. */
   readonly around?: string
-  /** Maximum number of messages. By default, all messages are shown. With `around`, the default is the API's. */
+  /**
+   * Maximum number of messages. By default, all messages are shown. With `around`, the API's default number is shown.
+   */
   readonly limit?: number
   readonly json?: boolean
 }

@@ -53,7 +53,7 @@ type Ask = (method: string, path: string, body?: object, headers?: Record<string
 
 /**
  * Tests a program from outside, with one session. First, it streams a completion. Then a run waits for a tool of its caller and
- * continues. Finally, it searches the session's words and deletes the session. Reports each finished step. Rejects
+ * continues. Finally, it searches for words of the session and deletes the session. Reports each finished step. Rejects
  * with `SmokeError` at the first step that fails. The session is deleted in any case.
  */
 export async function smokeTour(target: Target, report: (step: string) => void): Promise<void> {

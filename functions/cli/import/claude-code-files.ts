@@ -27,8 +27,8 @@ export interface FilesBeside {
 }
 
 /**
- * Finds the files that a session file names. Older versions put them beside the session file, newer ones into its
- * folder.
+ * Finds the files that a session file names. Older versions put them beside the session file, newer ones in the folder
+ * with the session's name.
  */
 export async function filesBeside(path: string, lines: readonly FileLine[]): Promise<FilesBeside> {
   const faults: Fault[] = []

@@ -21,8 +21,8 @@ export interface Target {
 }
 
 /**
- * Whether every other conversation would fail with this error too. The program, or another server at its address,
- * rejects all of them.
+ * Whether every other conversation would fail with this error too. True if the program, or another server at its
+ * address, rejects all of them.
  */
 export const isForAll = (error: unknown): boolean =>
   error instanceof ApiProblem &&

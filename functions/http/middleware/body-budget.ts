@@ -105,7 +105,7 @@ export async function* chunksWithinBudget(
       yield value
     }
   } finally {
-    // Cancelling an aborted body rejects with the same error, which is thrown already.
+    // Cancelling an aborted body rejects with the error that aborted it. That error is being thrown already.
     await reader.cancel().catch(() => undefined)
   }
 }

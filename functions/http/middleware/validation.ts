@@ -75,9 +75,7 @@ export const invalidFields = (place: string, issues: readonly Issue[]): InvalidF
     message: (place === 'query' ? inQuery(message) : message).slice(0, MESSAGE_LENGTH).toWellFormed(),
   }))
 
-/**
- * Replaces a message for query parameters. A parameter that is given twice is parsed as a list, and so is not a string.
- */
+/** Replaces a message for query parameters. A parameter that is given twice is parsed as a list, not as a string. */
 const inQuery = (message: string): string => (message === 'must be a string' ? 'can be given once only' : message)
 
 function pathText(place: string, path: readonly PropertyKey[]): string {

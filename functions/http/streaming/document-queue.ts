@@ -15,8 +15,8 @@ const ROUNDS = 4
  */
 export interface Builds {
   /**
-   * Builds a document. Requests for the same document that arrive before the build starts share it. The result is never
-   * older than the request.
+   * Builds a document. Requests for the same document share one build if they arrive before it starts. The result is
+   * never older than the request.
    */
   build<Document>(tenant: string, name: string, make: () => Promise<Document>): Promise<Document>
 }

@@ -45,8 +45,8 @@ export interface ActDependencies {
 }
 
 /**
- * Stores a pressed button with its person and time. The delivery driver executes the action later. Only the first press
- * of a button counts. For feedback, the last press of each person counts.
+ * Stores a pressed button with its person and time. The delivery driver executes the action later. For each retry or
+ * decision, only the first press counts. For feedback, the last press of each person counts.
  */
 export async function takeInteraction(dependencies: ActDependencies, payload: unknown): Promise<void> {
   const { outbox, queue, settings, workspaces, logger } = dependencies

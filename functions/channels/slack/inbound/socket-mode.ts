@@ -91,7 +91,7 @@ async function receive(dependencies: SocketDependencies, address: URL, signal: A
   const { clock, logger } = dependencies
   const socket = new WebSocket(address)
   const over = Promise.withResolvers<string>()
-  // Resolves without the socket's `close` event, because a dead connection never gets it.
+  // Ends the wait without the socket's `close` event, because a dead connection never emits it.
   const end = (reason: string) => (): void => over.resolve(reason)
   let waiting = new AbortController()
   const wait = (milliseconds: number): void => {

@@ -32,7 +32,7 @@ interface Said<Part> {
   readonly at: string
 }
 
-/** A chat completion request in our format. A part may be an address until its image is fetched. */
+/** A chat completion request in our format. Until an image is fetched, its part contains only its address. */
 export interface ChatInput<Part = RequestPart> {
   /** The texts of its system and developer messages. */
   readonly instructions: string | undefined

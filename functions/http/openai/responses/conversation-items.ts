@@ -51,7 +51,7 @@ function userItem(session: string, { id, parts }: UserMessage): JsonObject & { r
 
 const BLOCK_OR_CALL = /^(?:msg|rs|fc|fco)_([0-7][0-9A-HJKMNP-TV-Z]{25})_([0-9]{1,6})_([0-9]{1,6})/
 const WHOLE = /^(?:msg|fc|fco)_([0-7][0-9A-HJKMNP-TV-Z]{25})$/
-/** Messages in one page, when a message is searched by its round. */
+/** Page size, in messages, when a message is searched by its round. */
 const PAGE = 200
 
 /** Finds the message that an item's id belongs to; undefined if there is none. */

@@ -114,8 +114,8 @@ async function* replayFrom(
     })
     part.push(...page.messages)
     more = page.more
-    // The request messages for a message depend on its results and on the next message. So the last own message waits
-    // for the next read.
+    // The request messages for a message depend on its results and on the next message. So the conversation's last
+    // message in this read waits for the next read.
     const open = more ? part.findLastIndex(isOwn) : part.length
     if (open <= 0) continue
     const { context, ...numbers } = await sources.optionsFor(part)

@@ -67,8 +67,8 @@ export function refuseTakenNames(tools: readonly ClientTool[], field = 'name'): 
 
 /**
  * Rejects client tools with the name of an agent's tool. `onlyListed`: rejects only tools that the agent's entry lists
- * or that need approval. The client's tools then replace other tools of the agent in the client's run. `field`: the
- * field of a tool that holds its name.
+ * or that need approval. During the run, the client's tools then replace the agent's other tools with the same names.
+ * `field`: the field of a tool that holds its name.
  */
 export async function refuseServerTools(
   { service, agents }: Pick<RouteDependencies, 'service' | 'agents'>,

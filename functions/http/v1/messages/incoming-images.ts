@@ -18,8 +18,8 @@ const MAX_REQUEST_BYTES = 60_000_000
 const MAX_BYTES = 192_000_000
 const MAX_BYTES_OF_TENANT = 64_000_000
 /**
- * Maximum time that a request waits for image budget. The servers of its images wait too, so it is shorter than the
- * time limit of an image.
+ * Maximum time that a request waits for image budget. This time is shorter than the time limit of an image, because the
+ * images' servers wait too.
  */
 const BUDGET_TIMEOUT_MS = 5_000
 

@@ -65,7 +65,7 @@ export function messageRoutes(app: App, dependencies: RouteDependencies): void {
       await refuseServerTools(dependencies, session.agent, tools)
       refuseMissingTool(agents, session.agent, tools)
       const delivery = callback === undefined ? undefined : deliveryTo(callbacks, callback)
-      // All messages of a new run are new. A run that the input joins may have older messages.
+      // All messages of a new run are new to the caller. A run that the input joins may have older messages.
       const joins = (onBusy ?? agents.get(session.agent)?.policies.onBusy) === 'steer'
       const since = joins ? await lastMessage(dependencies, key) : undefined
       const submission = {

@@ -93,8 +93,8 @@ export const isSettled = ({ run, waiting }: RunView): boolean =>
   isEnded(run.status) || (run.status === 'paused' && waiting.length > 0)
 
 /**
- * A run as the API shows it. It includes the input until the input becomes a message. `id`: the requested id. The run
- * may be the one that the requested run was merged into; it is shown with the requested id.
+ * A run as the API shows it. It includes the input until the input becomes a message. `id`: the requested id, which is
+ * shown even if the requested run was merged into `run`.
  */
 export function runResource(session: string, { run, waiting }: RunView, id: string = run.id): RunResource {
   const entries = Object.entries(run.usageByAgent).map(([agent, sum]) => [agent, usageResource(sum)] as const)

@@ -16,7 +16,7 @@ import { framesOf } from './frames.ts'
 import { isSettled, requireRun, runResource, type RunResource, type RunView } from './resource.ts'
 import { jsonText } from '../../../log/json/well-formed.ts'
 
-/** Characters above which a run is not kept in memory until its 202 response is sent. */
+/** Length in characters above which a run is not kept in memory while its 202 response waits. */
 const LONG = 4 * 1024
 
 /** Polling interval for the resumption of a paused run, after its last call was resolved. */

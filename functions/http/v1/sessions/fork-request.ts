@@ -13,7 +13,7 @@ import type { RouteDependencies } from '../../dependencies.ts'
 import { RequestError } from '../../middleware/request-error.ts'
 import type { newFork } from '../transfer/schema.ts'
 
-/** Runs in one page, when the run that ended with a message is searched. */
+/** Page size, in runs, when the run that ended with a given message is searched. */
 const RUNS = 20
 
 /**
@@ -33,8 +33,7 @@ export async function fork(
 
 /**
  * Like `fork`, but copies the log up to and including a given message, whose calls must all have ended. The copy of a
- * bound session is bound as well, whichever caller makes it. The reason: a caller with a key of the owner has shaped
- * its content.
+ * bound session is bound as well, whichever caller makes it: a caller with a key of the owner has shaped its content.
  */
 export async function copyInto(
   dependencies: RouteDependencies,
@@ -43,7 +42,8 @@ export async function copyInto(
   { through, id: name, title }: { readonly through: string; readonly id: string; readonly title: string | undefined },
 ): Promise<Session> {
   const { service } = dependencies
-  // The session is read after the message was found. If it was bound before this read, the copy is bound too.
+  // The session is read after the message was found. It may have been bound since an earlier read, and then the copy
+  // must be bound too.
   const from = await findSession(dependencies, caller, source.session)
   const forkedFrom = { session: from.session, messageId: through }
   const { session, isNew } = await madeOrFound()

@@ -120,7 +120,7 @@ function readingRoutes(app: App, dependencies: RouteDependencies): void {
   async function pageOf(filter: SessionFilter): Promise<SessionPage> {
     let page = await sessions.list(filter)
     const fitted = fitting(page.sessions).length
-    // The shorter page is read again, because only the store knows its cursor.
+    // The page is read again with fewer sessions, because only the store knows the cursor of a shorter page.
     if (fitted < page.sessions.length) page = await sessions.list({ ...filter, limit: fitted })
     const data = await Promise.all(page.sessions.map((session) => sessionResource(reader, session)))
     return { object: 'list', data, next: page.next ?? null, has_more: page.next !== undefined }
