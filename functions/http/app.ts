@@ -59,7 +59,7 @@ export function createApp(dependencies: AppDependencies): App {
   app.onError((error, c) => errorResponse(error, c, log))
 
   app.use(requestLog(dependencies), headOnly(), wellFormedBodies())
-  // Registered first: the health check must respond even if the storage fails, which all other routes need.
+  // The health check is registered first: it must respond even if the storage fails. All other routes need the storage.
   healthRoutes(app, dependencies)
   const budget = createBodyBudget()
   serviceRoutes(app, dependencies)

@@ -27,7 +27,10 @@ export interface AppSettings {
    * one.
    */
   readonly openAccess: boolean
-  /** Origins whose pages may call the API from a browser; `*` for all (with a key). Empty: only the server's own. */
+  /**
+   * Origins whose pages may call the API from a browser. `*` allows all origins, but only for requests with a key. If
+   * empty, only the server's own origin is allowed.
+   */
   readonly corsOrigins: readonly string[]
   /** Other names that facades accept for agents: the agent's name by alias. None by default. */
   readonly aliases?: ReadonlyMap<string, string>

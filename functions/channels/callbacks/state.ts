@@ -16,7 +16,7 @@ export interface Attempt {
 export interface CallbackTarget {
   /** The name in `callbacks` of `agents.json`, or `webhook:<name>` for a webhook's own callback. */
   readonly name: string
-  /** The address from the request that started the run. Undefined: the address of the settings. */
+  /** The address from the request that started the run. If undefined, the settings give the address. */
   readonly url?: string
   /** Why the callback is never sent. */
   readonly refused?: string

@@ -99,7 +99,7 @@ async function accept(
   if (!isWanted(webhook, delivered.body)) return Response.json({ object: 'delivery', id, ignored: true })
   const named = fillTemplate(webhook.session, delivered)
   if (named.missing.length > 0) return unusable('session', named.missing)
-  // GitHub's id header is not signed, so its deliveries are also recognized by their body.
+  // GitHub's id header is not signed. So deliveries from GitHub are also recognized by their body.
   const bodies = webhook.verify.preset === 'github' ? [`${webhook.name}:body:${bodyHash}`] : []
   const place = { tenant: webhook.tenant, webhook: webhook.name, owner: ownerIn(webhook, delivered) }
   const names = [`${webhook.name}:id:${own}`, ...bodies]

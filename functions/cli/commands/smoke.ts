@@ -34,7 +34,7 @@ function readTarget(argv: readonly string[]): Target {
   if (url === undefined) throw new UsageError('name the address of the API: --url https://…')
   const fault = addressFault(url)
   if (fault !== undefined) throw new UsageError(`--url ${fault}`)
-  // Checked here, because the error for an invalid header would quote the key.
+  // The key is checked here, because the error for an invalid header would quote it.
   if (key !== undefined && !/^[\x21-\x7e]+$/.test(key))
     throw new UsageError('--key is empty or has characters that no key has')
   return { url: new URL(url).href.replace(/\/$/, ''), key }

@@ -28,7 +28,7 @@ export const isForAll = (error: unknown): boolean =>
   error instanceof ApiProblem &&
   (error.status === 401 || error.status === 403 || error.code === 'unexpected_response' || error.code === 'not_found')
 
-/** Characters of the lines built at once. */
+/** Number of characters of lines that are built at once. */
 const PIECE = 256 * 1024
 /** Maximum attempts to send a conversation that the program rejects temporarily. */
 const ATTEMPTS = 5

@@ -34,7 +34,7 @@ export function docsRoutes(app: App, { settings }: AppDependencies): void {
 }
 
 async function makePage(document: ApiDocument, folder: string | undefined) {
-  // Imported with the first request for the page.
+  // The page's module is imported with the first request for the page.
   const { docsPage, docsPolicy, readPageAssets } = await import('./page.ts')
   const assets = await readPageAssets(folder)
   const headers = {

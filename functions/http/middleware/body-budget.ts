@@ -33,7 +33,7 @@ export interface EnteringBody {
  * its connections.
  */
 export interface BodyBudget {
-  /** `who`: the tenant; its bodies share one budget. `declared`: the declared length, if there is one. */
+  /** `who`: the tenant, whose bodies share one budget. `declared`: the declared length of the body, if there is one. */
   enter(who: string, declared: string | undefined): EnteringBody
 }
 

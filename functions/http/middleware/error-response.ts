@@ -94,7 +94,10 @@ export function errorResponse(error: Error, c: Context<AppEnv>, log: Logger): Re
   return problemResponse(c, problem)
 }
 
-/** One problem document, with the request's id and path. Under OpenAI's paths: an error in that API's format. */
+/**
+ * Returns a problem document with the request's id and path. Under OpenAI's paths, returns an error in the format of
+ * OpenAI's API.
+ */
 export function problemResponse(c: Context<AppEnv>, problem: Problem): Response {
   const instance = new URL(c.req.url).pathname.slice(0, 512)
   if (isOpenAiPath(instance)) return openAiError(problem)

@@ -5,7 +5,7 @@ import { pageFiles } from './files.ts'
 /** Addresses of the page's views. */
 const VIEWS = ['/', '/new', '/sessions/:session/:view?', '/search', '/usage']
 
-/** Serves the page. A browser gets it for unknown addresses as well; programs get a problem document there. */
+/** Serves the page. For an unknown address, a browser gets the page too, and a program gets a problem document. */
 export function pageRoutes(app: App, { settings }: AppDependencies): void {
   const files = pageFiles(settings.pageFolder)
   for (const path of VIEWS) app.get(path, (c) => files.document(c))

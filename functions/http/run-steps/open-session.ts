@@ -7,11 +7,11 @@ import type { AppDependencies } from '../dependencies.ts'
 
 interface Wanted {
   readonly id: string
-  /** Default: the session's agent; for a new session, `default`. */
+  /** By default, an existing session keeps its agent, and a new session gets the agent `default`. */
   readonly agent?: string | undefined
   /** The owner of a new session, if the caller is not bound to one. */
   readonly owner?: string | undefined
-  /** The session's instructions from now on. Undefined: they stay unchanged. */
+  /** The session's instructions from now on. If undefined, the instructions stay unchanged. */
   readonly instructions?: string | undefined
 }
 
@@ -34,7 +34,7 @@ export async function openSession(dependencies: AppDependencies, caller: Caller,
         ...more,
       })
     } catch (error) {
-      // Another request has created the session meanwhile.
+      // If the id is taken, another request has just created the session.
       const made = isCode(error, 'session_exists') ? await existing(dependencies, caller, id) : undefined
       if (made === undefined) throw error
     }

@@ -4,7 +4,7 @@ import { bodyOf } from './response-bodies.ts'
 import type { LongTexts } from './response-bodies.ts'
 import { jsonText } from '../../log/json/well-formed.ts'
 
-/** Characters up to which a document is sent at once. */
+/** Maximum length of a document that is sent at once, in characters. */
 const SHORT = 16 * 1024
 
 /**

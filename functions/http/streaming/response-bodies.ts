@@ -6,7 +6,7 @@ import type { Pieces, BodyChunk } from './sequential-bodies.ts'
 import { createResponseBudget } from './response-budget.ts'
 import type { BudgetLimits } from './response-budget.ts'
 
-/** Characters up to which a text is not shared. */
+/** Maximum length of a text that is not shared, in characters. */
 const SHORT = 8 * 1024
 
 /**
@@ -33,7 +33,7 @@ export interface LongTexts {
 /** The long texts of a process. */
 export interface SharedBytes {
   of(tenant: string): LongTexts
-  /** Whether so much is unread that clients that do not read should be disconnected earlier. */
+  /** Whether clients have left so much unread that a client that does not read should be disconnected earlier. */
   isCrowded(): boolean
 }
 
@@ -71,7 +71,7 @@ export function createSharedBytes(limits: BudgetLimits = {}): SharedBytes {
 const AT_ONCE = 16 * 1024
 
 /**
- * Creates a body that produces its next chunk after the client has read the one before. Releases the chunks when the
+ * Creates a body that produces its next chunk after the client has read the previous one. Releases the chunks when the
  * client disconnects.
  */
 export function bodyOf(pieces: Pieces): ReadableStream<Uint8Array> {

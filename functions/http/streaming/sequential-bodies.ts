@@ -66,7 +66,7 @@ export function createSequentialBodies(): SequentialBodies {
         async next() {
           let reserved = 0
           while (text === undefined && place !== undefined) reserved = await holdNext(place, reserved)
-          // The client has disconnected meanwhile.
+          // If budget is still reserved here, the client has disconnected.
           if (reserved > 0) holder.budget.give(holder.tenant, reserved)
           if (text === undefined) return { done: true, value: undefined }
           const value = text.bytes.subarray(at, (at += PIECE))

@@ -49,7 +49,10 @@ const isTexts = (value: unknown): value is Record<string, string> =>
   Object.keys(value).length <= MAX_TEXTS &&
   Object.entries(value).every(([name, text]) => name.length <= 64 && typeof text === 'string' && text.length <= 512)
 
-/** Metadata in OpenAI's format. Checked as a whole, because a zod record would report each of 100,000 wrong values. */
+/**
+ * Metadata in OpenAI's format. They are checked as a whole, because a zod record would report each of 100,000 wrong
+ * values.
+ */
 export const texts = z
   .custom<Record<string, string>>(
     isTexts,

@@ -31,7 +31,10 @@ export function createSlackDownloads({
   }
 }
 
-/** Whether the token may be sent there: to Slack, or to the configured host of the API. */
+/**
+ * Whether a request to this address may contain the token: the address is Slack's, or has the configured host of the
+ * API.
+ */
 const isSlacks = (url: URL, base: URL): boolean =>
   (url.protocol === 'https:' && (url.hostname === 'slack.com' || url.hostname.endsWith('.slack.com'))) ||
   (url.host === base.host && url.protocol === base.protocol)

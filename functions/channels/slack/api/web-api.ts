@@ -31,7 +31,7 @@ export interface SlackCall {
   /** The workspace whose rate limit applies. */
   readonly team: string
   readonly signal?: AbortSignal
-  /** Longest wait for the rate limit, in milliseconds. @default 60,000 */
+  /** Maximum time that the call waits for the rate limit, in milliseconds. @default 60,000 */
   readonly timeoutMs?: number
 }
 

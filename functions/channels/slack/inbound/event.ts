@@ -93,7 +93,7 @@ const file = z
 const message = z.object({
   type: z.enum(['message', 'app_mention']),
   subtype: z.enum(['file_share', 'thread_broadcast']).nullish(),
-  // Set in messages of bots, and in messages that a person's own client posts.
+  // Slack sets this field in messages of bots, and in messages that a person's own client posts.
   bot_id: optionalText,
   // Edited messages are ignored, because they are not new.
   edited: z.undefined().optional(),

@@ -33,7 +33,7 @@ export interface NoticeDependencies {
 export const isBudgetUsedUp = (error: unknown): boolean =>
   error instanceof TooltrailError && error.code === 'tenant_budget_used_up'
 
-/** Posts a notice, once a day per thread, that the tenant's budget for the day is used up. */
+/** Posts a notice that the tenant's budget for the day is used up. Posts it once a day per thread. */
 export const sayBudgetUsedUp = (
   dependencies: NoticeDependencies,
   workspace: Workspace,
@@ -41,7 +41,7 @@ export const sayBudgetUsedUp = (
 ): Promise<void> =>
   sayOnce(dependencies, workspace, message, `budget:${dayOf(dependencies.clock.now())}`, BUDGET_USED_UP)
 
-/** Posts a notice, once a day per thread, that its session was deleted. */
+/** Posts a notice that the thread's session was deleted. Posts it once a day per thread. */
 export const sayDeleted = (
   dependencies: NoticeDependencies,
   workspace: Workspace,

@@ -202,7 +202,7 @@ async function showStatus(
   }
 }
 
-/** Posts a question for each approval that the run waits for, once. */
+/** Posts one question for each approval that the run waits for. */
 async function askApprovals(reply: Reply, run: string, progress: Progress): Promise<void> {
   for (const { id, toolName, status } of progress.approvals())
     if (status === 'waiting') await postOnce(reply, `approval:${id}`, approval(run, id, toolName))

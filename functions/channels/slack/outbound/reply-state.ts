@@ -3,20 +3,20 @@ import type { JsonObject } from '../../../domain/json.ts'
 
 /** One message of the reply. Without `ts`, the post was recorded before it was sent, and its outcome is unknown. */
 const part = z.object({
-  /** The start of its text within the answer, and its end once that is fixed. */
+  /** Where the message's text starts within the answer, and where it ends. The end is absent until it is fixed. */
   from: z.int(),
   to: z.int().optional(),
-  /** Whether it was started as a stream. */
+  /** Whether the message was started as a stream. */
   stream: z.literal(true).optional(),
   ts: z.string().optional(),
-  /** A hash of its text when it was finished. */
+  /** A hash of the message's text when the message was finished. */
   done: z.string().optional(),
 })
 const post = z.object({ ts: z.string().optional(), done: z.literal(true).optional() })
 const file = z.object({
   id: z.string(),
   url: z.string(),
-  /** A hash of its text. Absent in rows of older versions. */
+  /** A hash of the file's text. Absent in rows of older versions. */
   says: z.string().optional(),
   done: z.literal(true).optional(),
 })

@@ -27,8 +27,9 @@ const SURE = MAX_MESSAGE_CHARACTERS / 2
 export const sureEnd = (text: string, from: number): number => outsidePair(text, Math.min(text.length, from + SURE))
 
 /**
- * The end of the piece of Markdown that begins at `from`, at most one message's length later. It prefers a split
- * between paragraphs, then between blocks, then between list items. It never splits a link or a surrogate pair.
+ * Returns the end of the piece of Markdown that begins at `from`. The piece fits into one message. A split between
+ * paragraphs is preferred, then one between blocks, then one between list items. A link or a surrogate pair is never
+ * split.
  */
 export function pieceEnd(text: string, from: number): number {
   const most = MAX_MESSAGE_CHARACTERS - FENCE_CHARACTERS - startOfPiece(text, from).length

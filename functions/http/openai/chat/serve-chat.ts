@@ -31,7 +31,7 @@ import { requestNumber } from '../responses/response-run.ts'
 import { whenSent } from '../when-sent.ts'
 import { jsonText } from '../../../log/json/well-formed.ts'
 
-/** Longest wait of a non-streaming request for its run, in milliseconds. */
+/** Maximum time that a non-streaming request waits for its run, in milliseconds. */
 export const MAX_RUN_WAIT_MS = 240_000
 
 /** Starts a completion, and responds with it or with its chunks. */

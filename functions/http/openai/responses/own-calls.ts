@@ -2,8 +2,8 @@ import type { AssistantMessage, ToolMessage } from '../../../domain/messages/mes
 import type { WaitingCall } from '../../v1/runs/resource.ts'
 
 /**
- * The calls of a round that are executed here. Each is returned once, after it has ended, in the order in which the
- * model made them.
+ * Returns the calls of a round that are executed here, in the order in which the model made them. Each call is returned
+ * once, after it has ended.
  */
 export interface OwnCalls {
   /** Starts the next round. */

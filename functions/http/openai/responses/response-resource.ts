@@ -25,7 +25,10 @@ export interface ShownResponse extends ResponsePart {
   readonly id: string
   readonly about: AboutResponse
   readonly isStored: boolean
-  /** The attempt of the request that is being answered. Absent with an idempotency key, and when the Response is read later. */
+  /**
+   * The attempt of the request that is being answered. Absent if the request has an idempotency key, or if the Response
+   * is read later.
+   */
   readonly attempt?: Attempt
 }
 

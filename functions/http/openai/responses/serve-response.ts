@@ -27,7 +27,7 @@ import { TEXT_ONLY } from './response-resource.ts'
 import type { ResponseRequest, ResponseResource } from './response-schemas.ts'
 import { jsonText } from '../../../log/json/well-formed.ts'
 
-/** Longest wait of a cancel for the end of its run. */
+/** Maximum time that a cancel waits for the end of its run. */
 const CANCEL_MS = 2_000
 
 /** Starts a Response, and responds with it or with its events. */

@@ -209,8 +209,9 @@ async function submit(
   const { caller, user, bodyHash, turnHash, input } = turn
   const submission = {
     parts: input.said.flatMap(({ parts }) => parts),
-    clientTools: input.tools ?? [],
-    // Stored with the run, because another request may change the session's instructions before the run starts.
+    clientTools: input.tools,
+    // These settings are stored with the run, because another request may change the session's instructions before the
+    // run starts.
     ...definedFields({ user, metadata: input.metadata, instructions: turn.instructions ?? input.instructions }),
     ...countedFor(caller, settings.caps),
     ...more,

@@ -16,8 +16,8 @@ export interface Attempt {
 }
 
 /**
- * The client's new input and answers, and the session that they are for. Until its images are fetched, a part may have
- * an address.
+ * The client's new input and answers, and the session that they are for. Until an image is fetched, its part contains
+ * only its address.
  */
 export interface ChatTurn<Part = RequestPart> {
   /** Instructions for this run only. Null: a request that continues a run removes those of the run. */

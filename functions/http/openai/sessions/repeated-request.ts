@@ -66,7 +66,8 @@ export async function noteDelivered(
     if (found === undefined || (found.about['keyHash'] ?? keyHash) !== keyHash) return
     await names.give({ tenant, session }, name, noted, clock.now() + KEYS_MS)
   } catch (error) {
-    // The response is complete. The failure matters only if the client repeats the request, which then attaches to this run.
+    // The failure is only logged, because the response is complete. It matters only if the client repeats the request:
+    // the repetition then attaches to this run.
     log.warn('a delivered response counts as undelivered', { session, error: String(error) })
   }
 }

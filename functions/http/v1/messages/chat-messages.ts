@@ -33,9 +33,9 @@ interface ChatPage {
 }
 
 /**
- * Reads a page of a session's log as Chat Completions messages, as the next request of its latest run would contain
- * them (promises R6). If there are instructions, the system message comes first. Reads only what the page needs,
- * however long the log is.
+ * Reads a page of a session's log as Chat Completions messages. These are the messages that the next request of the
+ * session's latest run would contain (promises R6). If there are instructions, the system message comes first. Reads
+ * only what the page needs, however long the log is.
  */
 export async function chatMessages(
   { reader, agents }: AppDependencies,

@@ -198,7 +198,7 @@ async function refuseFalseImages(content: readonly PlacedParts[]): Promise<void>
 }
 
 /**
- * Media types that are compared as another type, because they are an alias or a special form of it. A prefix `x-` and a
+ * Media types that are compared as another type, because the two are aliases or related types. A prefix `x-` and a
  * suffix `-sequence` are ignored.
  */
 const SAME_TYPES: ReadonlyMap<string, string> = new Map([

@@ -87,7 +87,7 @@ export function messageRoutes(app: App, dependencies: RouteDependencies): void {
     const query = c.req.valid('query')
     const { tenant } = session
     const name = `${session.session}?${JSON.stringify(query)}`
-    // Imported with the first page, because it is not needed at startup.
+    // The module is imported with the first page, because it is not needed at startup.
     const { messagePage } = await import('./pages.ts')
     return bytesResponse<Page>(
       shared.of(session.tenant),

@@ -27,7 +27,8 @@ export interface AcceptedRun {
   readonly key: SessionKey
   readonly runId: string
   /**
-   * The log's last message before the request; later messages are new to the caller. Undefined: the whole run is new.
+   * The log's last message before the request. Later messages are new to the caller. If undefined, all messages of the
+   * run are new.
    */
   readonly since?: Message
   /** Resolves when the run has ended; comes from `Accepted`. */
@@ -228,7 +229,7 @@ const MAX_WAIT_SECONDS = 240
 
 export interface Preferences {
   readonly respondAsync: boolean
-  /** Longest wait for the run, in milliseconds. */
+  /** Maximum time to wait for the run, in milliseconds. */
   readonly waitMs: number
   /** The value of the header `Preference-Applied`. */
   readonly applied: string | undefined

@@ -147,7 +147,7 @@ function readingRoutes(app: App, dependencies: RouteDependencies): void {
   app.openapi(readRun, async (c) => {
     const { session, run: id } = c.req.valid('param')
     const found = await findSession(dependencies, c.get('caller'), session)
-    // Queued, because the input may be long.
+    // The document is queued, because the run's input may be long.
     const document = await builds.build(found.tenant, jsonText(['run', session, id]), async () =>
       Buffer.from(jsonText(runResource(session, await requireRun(reader, found, id), id))),
     )

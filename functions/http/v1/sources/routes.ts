@@ -26,7 +26,7 @@ export function sourceRoutes(app: App, dependencies: RouteDependencies): void {
     const session = await findSession(dependencies, c.get('caller'), c.req.valid('param').session)
     const { after = 0, limit, cited } = c.req.valid('query')
     const wanted = cited === undefined ? undefined : cited === 'true'
-    // Imported with the first request, because few clients use it.
+    // The module is imported with the first request, because few clients use it.
     const { sourcePage } = await import('./page.ts')
     const { data, next } = await sourcePage(reader, session, { after, limit, cited: wanted })
     return jsonResponse(shared.of(session.tenant), { object: 'list' as const, data, next, has_more: next !== null })

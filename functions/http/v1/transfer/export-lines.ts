@@ -65,8 +65,8 @@ interface LogPlace {
 }
 
 /**
- * Reads messages until the chunk is long enough. Rejects if the log ends before the export's last message: the session
- * was deleted meanwhile.
+ * Reads messages until the chunk is long enough. If the session was deleted during the export, the log ends before the
+ * export's last message. The read then rejects.
  */
 async function chunk(
   { reader }: Dependencies,
