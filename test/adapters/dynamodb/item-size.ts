@@ -1,7 +1,7 @@
 import type { AttributeValue } from '@aws-sdk/client-dynamodb'
 import type { Item } from '../../../functions/adapters/dynamodb/attributes.ts'
 
-/** Bytes of an item as DynamoDB counts them: names and values in UTF-8, numbers by two digits a byte. */
+/** Counts the bytes of an item like DynamoDB: names and texts in UTF-8, and one byte for every two digits of a number. */
 export const itemBytes = (item: Item): number =>
   Object.entries(item).reduce((sum, [name, value]) => sum + Buffer.byteLength(name) + valueBytes(value), 0)
 

@@ -1,9 +1,8 @@
 /* Evidence, usage: A late first attempt of `steer` or of a count changes nothing twice on DynamoDB. */
 /*
  * Usage is counted once, even if writes are repeated (promises L3, record 18). A run of about 29 agents moves counters from the
- * header to the
- * run before it ends (`moveCounters`). The holder repeats the end after 10 s and does not stop the first attempt, whose move may land
- * between the second's read and write.
+ * header to the run before it ends (`moveCounters`). The holder repeats the end of the run after 10 s, while its first attempt is
+ * still in flight. The move of the first attempt may land between the read and the write of the second attempt.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { headerKey } from '../../../functions/adapters/dynamodb/keys.ts'

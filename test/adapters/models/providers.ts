@@ -16,7 +16,9 @@ export interface Provider {
   /** `model`: the provider's name of the model. Bedrock's frames have none. */
   frames(completion: ScriptedCompletion, model?: string): readonly (string | Uint8Array)[]
   settings(url: string): ModelSettings
-  /** Number of frames at the end that have only usage numbers: without them, the completion is complete. */
+  /**
+   * Number of frames at the end that contain only usage numbers. A stream that ends before them still has a complete completion.
+   */
   readonly tail: number
 }
 

@@ -66,7 +66,7 @@ test.each(['aoss', 'es'] as const)('requests to %s carry a signature that covers
     const { headers, body } = request
     expect(headers.authorization).toContain(`/eu-central-1/${service}/aws4_request`)
     expect(headers.authorization).toContain(`Signature=${signatureOf(request, 'eu-central-1', service)}`)
-    // OpenSearch Serverless refuses requests without it.
+    // OpenSearch Serverless refuses requests without this header.
     expect(headers['x-amz-content-sha256']).toBe(hex(body))
     expect(headers['x-amz-security-token']).toBe('a-token')
     // OpenSearch Serverless rejects a signature that covers the length.

@@ -10,7 +10,7 @@ import { nextIds } from '../../../functions/domain/ids.ts'
 import { withEngines } from '../../engines/with-engines.ts'
 import { changesOf, openSearchHarness, type OpenSearchHarness } from './harness.ts'
 
-/** Factor by which the clock is faster than real time, so that the tests do not wait for seconds like the builders. */
+/** Factor by which the clock is faster than real time. The builders' waits of several seconds then delay the tests less. */
 const SPEED = 20
 const [messageId = ''] = nextIds(undefined, 1_750_000_000_000, 1)
 const KEY = { tenant: 'acme', session: 's-1' }

@@ -1,7 +1,8 @@
 /* Evidence, search: Both indexes find prefixes, inner words and symbols, on all pages. */
 /*
- * All pages of both indexes together have the same events. This includes queries that are prefixes of words, inner parts of
- * words, or only symbols. If a query has words, OpenSearch may find more than SQLite, never less.
+ * Over all pages of a query, OpenSearch finds every event that SQLite finds. This includes queries that are prefixes of words,
+ * inner parts of words, or only symbols. If a query has words, OpenSearch may find more events. Otherwise, both indexes find the
+ * same events.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createDice } from '../../../audit/dice.ts'

@@ -3,8 +3,8 @@ import { openDatabase, transaction } from '../../../functions/adapters/sqlite/da
 import { afterOthers, type WriteGate } from '../../../functions/adapters/sqlite/write-gate.ts'
 
 /**
- * A background thread that locks the file for the milliseconds in each message. With `dies`, it exits without a
- * message.
+ * A background thread. Each message is a number of milliseconds for which the thread locks the file. With `dies`, the thread
+ * exits while it holds the lock.
  */
 const { path, gate, dies } = workerData as { path: string; gate: WriteGate; dies: boolean }
 const database = openDatabase(path)

@@ -98,7 +98,7 @@ withEngines(['sqs'], ({ sqs }) => {
     gate.resolve()
     expect(await stopped).toBe(1)
     expect(begun).toBe(1)
-    // The aborted poll may have received it. Then it is invisible until its visibility timeout ends.
+    // The aborted poll may have received the late hint. In this case, the hint is invisible until its visibility timeout ends.
     const left = await counts(queueUrl)
     const places = [left['ApproximateNumberOfMessages'], left['ApproximateNumberOfMessagesNotVisible']]
     expect(places.map(Number).reduce((sum, count) => sum + count)).toBe(1)

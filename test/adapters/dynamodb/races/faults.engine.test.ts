@@ -11,13 +11,13 @@ import { dynamodbEngine } from '../engine.ts'
 import { forget, liveThrough, portrait } from './scenario.ts'
 
 /**
- * Time limits of the client. The first request of equal bytes gets no response, so its limit is short. The limit of repeated
- * requests is long, because a slow machine must lose none.
+ * Time limits of the client's requests. With a silent fault, the first attempt of a request gets no response, so its limit is
+ * short. Retries have the long limit, so that they succeed on a slow machine.
  */
 const TIME_LIMIT_MS = 20_000
 const SHORT_LIMIT_MS = 250
 
-/** The slowest faults first: tests of one file run side by side. */
+/** All faults. The silent ones take longest, so their tests start first; the tests of this file run concurrently. */
 const FAULTS = Object.keys(DYNAMODB_FAULTS).toSorted((left, right) => Number(isSilent(right)) - Number(isSilent(left)))
 
 interface Harness {

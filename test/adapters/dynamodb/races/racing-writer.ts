@@ -21,7 +21,7 @@ const [endpoint = '', tableName = '', tenant = '', session = '', name = ''] = pr
 const key: SessionKey = { tenant, session }
 const clock = createSystemClock()
 const client = dynamodbClient(endpoint)
-// Nothing here is too large for a row.
+// Every value of this writer fits into a row, so no output is stored in this folder.
 const outputs = createDiskOutputStore({ folder: tmpdir() })
 const { lease: leases, log } = dynamodbPorts({ client, tableName, clock, outputs })
 const report = (reported: Report): void => void process.stdout.write(`${JSON.stringify(reported)}\n`)

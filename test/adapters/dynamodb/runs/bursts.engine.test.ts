@@ -49,7 +49,10 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
   })
 })
 
-/** Refuses a transaction because another one writes the same item, like DynamoDB but unlike its local engine. */
+/**
+ * Refuses the next transactions, as if another transaction wrote the same item. DynamoDB refuses such transactions; DynamoDB
+ * Local does not.
+ */
 function conflictWith(client: DynamoDBClient, conflicts: { left: number; met: number }): void {
   client.middlewareStack.add(
     (next, { commandName = '' }) =>

@@ -34,14 +34,14 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
     bus: createEventBus(),
   })
 
-  /** Read units per second for any number of consumers that have read everything. */
+  /** Measures the read units per second of consumers that have already read everything. */
   async function unitsASecond(): Promise<number> {
-    // A consumer that starts during a shared read reads once more after the next one.
+    // A consumer that starts during a shared read causes one additional read. This wait covers it.
     await sleep(1_500)
     const begun = performance.now()
     meter.units = 0
     await sleep(SECONDS * 1_000)
-    // The measured interval may contain one read more than its share.
+    // Depending on its start, the measured interval may contain one read more than one per second.
     return (Math.max(0, meter.units - 1) * 1_000) / (performance.now() - begun)
   }
 

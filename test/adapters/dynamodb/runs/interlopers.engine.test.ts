@@ -155,7 +155,8 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       await startRun(fixture)
       const run = newRun({ idempotency: { keyHash: 'key', bodyHash: 'body' } })
       let first = ''
-      // The repeated input gets a smaller id, because its clock is behind. The order of the inputs would therefore allow both.
+      // The other process's input gets a smaller id, because its clock is behind. A check of the ids' order alone would accept
+      // both inputs.
       fixture.clock.advance(20_000)
       const repeat = async (): Promise<void> => {
         fixture.clock.advance(-10_000)

@@ -174,7 +174,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
           dropped = true
           return refusal('TrimmedDataAccessException')
         })
-        // A request in flight at this moment could still return later writes.
+        // A request in flight during the write of `b` could still return `b`. So the write waits for the warning.
         await until(() => warnings.length > 0)
         await write('b')
         await until(() => seen.includes('b'))

@@ -1,5 +1,5 @@
 /* Evidence, search: Both indexes find prefixes, inner words and symbols, on all pages. */
-/* A half-typed name finds the same events as the whole name, like on OpenSearch: "node.j" and "oo-bar" occur in the texts. */
+/* A part of a name, such as "node.j" or "oo-bar", finds the texts that contain the name, like on OpenSearch. */
 import { expect, test } from 'vitest'
 import { createSystemClock } from '../../../../functions/adapters/memory/system-clock.ts'
 import { openDatabase, transaction } from '../../../../functions/adapters/sqlite/database.ts'

@@ -18,7 +18,7 @@ export function leftovers(database: Database): string[] {
   return counted ? [...full, 'historyTenants'] : full
 }
 
-/** The terms of the full-text tables, as tables. */
+/** Returns the names of the tables that list the terms of the full-text tables. Creates the temporary one. */
 function termsOf(database: Database): string[] {
   database.exec(`CREATE VIRTUAL TABLE IF NOT EXISTS temp.termsOfParts USING fts5vocab (main, historyWordParts, row)`)
   return ['historyWordCounts', 'temp.termsOfParts']

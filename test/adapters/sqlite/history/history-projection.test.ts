@@ -11,7 +11,7 @@ import { dropMessages, storeMessages } from '../log/stored-messages.ts'
 import { until } from '../../../eventually.ts'
 
 const key = { tenant: 'acme', session: 's-1' }
-/** The id of message `m1`, `m2`, …, and the name of an id. */
+/** Converts the name of a message (`m1`, `m2`, …) to its id, and an id to its name. */
 const idOf = (name: string): string => `01K${name.slice(1).padStart(23, '0')}`
 const nameOf = (id: string): string => `m${Number(id.slice(3))}`
 const said = (name: string, text: string): Message => ({

@@ -26,7 +26,7 @@ test('a rebuild restores missing index entries and removes those that the log no
     tools: [echo],
   })
   await harness.settled(await harness.submit('an orange question'))
-  // A search indexes pending messages, so the index has documents to lose.
+  // This search indexes the pending messages. The statements below then damage the index.
   expect((await harness.ports.index.search(query('purple'))).hits).toHaveLength(1)
   const database = new DatabaseSync(join(harness.folder, 'tooltrail.db'))
   database.exec(`

@@ -19,7 +19,7 @@ import { indexFaults, leftovers } from './history-faults.ts'
 import { projectionOn } from './projection.ts'
 import { storeMessages } from '../log/stored-messages.ts'
 
-/** Two tenants; of the first, alice has two sessions, bob has one, and one has no owner. */
+/** Sessions of two tenants. In the first tenant, alice has two sessions, bob has one, and one session has no owner. */
 const SESSIONS = [
   { tenant: 'acme', session: 's-1', owner: 'alice@example.com' },
   { tenant: 'acme', session: 's-2', owner: 'alice@example.com' },

@@ -152,7 +152,7 @@ describe('the stored vocabulary of SQLite', () => {
     await expect(merging.merge()).rejects.toThrow('FOREIGN KEY')
     database.exec('DROP TRIGGER orphan')
     expect(known()).toEqual([])
-    // These tables are separate from the others, like those of another process.
+    // `say` does not use the tables of `merging`, so it writes like another process.
     say({ session: 's-2', message: 'm-2', text: 'a horse' })
     await merging.merge()
     for (const scope of [{}, { session: 's-1' }]) expect(await find('zebar', scope)).toEqual([log[0]?.id])

@@ -55,7 +55,7 @@ const find = async (text: string): Promise<string[]> => {
   return hits.map(({ messageId }) => messageId)
 }
 
-/** Merges; calls `then` when documents are stored but their words are not. */
+/** Indexes the pending messages. Calls `then` when documents are stored but their words are not. */
 async function mergeAnd(then: () => void): Promise<void> {
   const merged = projection.merge()
   while (count('historyDocuments') === 0) await yieldToEventLoop()

@@ -11,6 +11,6 @@ import type { HistoryIndex } from '../../../../functions/ports/history-index.ts'
 export const projectionOn = (dependencies: Parameters<typeof createHistoryMerger>[0]): HistoryProjection =>
   createSqliteHistoryProjection({ ...dependencies, merger: createHistoryMerger(dependencies) })
 
-/** The index, in real time. */
+/** An index that uses the system clock. */
 export const indexOn = (dependencies: Omit<Parameters<typeof createSqliteHistoryIndex>[0], 'clock'>): HistoryIndex =>
   createSqliteHistoryIndex({ ...dependencies, clock: createSystemClock() })

@@ -21,7 +21,7 @@ beforeEach(() => {
   migrate(database, MIGRATIONS.slice(0, MIGRATIONS.indexOf(LISTS_SCHEMA)))
 })
 
-/** Stores a session in the form of the version before, with messages of these times. */
+/** Stores a session in the format of the previous version, with messages of these times. */
 function storeOld(session: string, updatedAt: number, details: object, times: readonly number[]): void {
   const [taskId = '', ...ids] = nextIds(undefined, updatedAt, times.length + 1)
   const base = { runId: 'run', agent: 'default', round: 0 }

@@ -36,7 +36,7 @@ test.each<Partial<SessionFilter>>([{}, { sort: 'created_at' }, { sort: 'updated_
   'a page compares a bounded number of sessions, and the next page continues after them: %o',
   async (order) => {
     const { database, pagesOf } = await openSessions()
-    // The pages compare sessions from s2499 to s1500, then to s500, then to s0.
+    // The first page compares the sessions from s2499 down to s1500, the second down to s500, and the third down to s0.
     expect(await pagesOf({ ...order, owner: 'ada', agent: 'rare' })).toEqual([['s2400'], [], ['s100']])
     const found = Array.from({ length: 10 }, (_, n) => `s${1009 - n}`)
     expect(await pagesOf({ ...order, metadata: [PREFIX] })).toEqual([[], found, ['s100']])

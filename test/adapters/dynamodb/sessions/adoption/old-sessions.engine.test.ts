@@ -50,7 +50,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  /** A session with one ended run, in the form of the version before. */
+  /** Stores a session with one ended run, in the format of the previous version. */
   async function storeOld(tenant: string, session: string, owner?: string): Promise<SessionFixture> {
     const metadata = { source: 'codex', cwd: '/p' }
     const fixture = await openFixture(stores, { tenant, session, metadata, ...definedFields({ owner }) })

@@ -26,7 +26,9 @@ const LARGE = 99
 const LARGE_TEXT = 'x'.repeat(300_000)
 /** Limit of one `BatchWriteItem`. */
 const BATCH = 25
-/** The process dies at its write with this number. It never learns whether the write was done. */
+/**
+ * Numbers of the writes at which the process dies, before or after the write is executed. The process never learns the outcome.
+ */
 const DEATHS = [
   { at: 'after', write: 20 },
   { at: 'before', write: 35 },
