@@ -238,7 +238,7 @@ export const withSlowResults = (ports: Ports): Ports => ({
   },
 })
 
-/** A tool that does what `run` does. */
+/** Creates a tool that executes `run`. */
 export function makeTool(name: string, run: Tool['execute'], more: Partial<Tool> = {}): Tool {
   return {
     name,

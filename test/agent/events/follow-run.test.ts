@@ -155,7 +155,7 @@ test('streamed deltas of a round are not emitted after the stored round', async 
   let looks = 0
   const reader: typeof ports.reader = {
     ...ports.reader,
-    // A process that reads the log before it receives the streamed events. The run ends soon after.
+    // Events are streamed during the first read, which still shows a running run. Later reads show the ended run.
     run: async (at, id) => {
       const found = await run(at, id)
       looks++

@@ -102,7 +102,7 @@ describe('the pauses of a run', () => {
     const all = await follow(it, runId)
     const second = all.findLastIndex(({ type }) => type === 'run.paused')
     const rest = (await follow(it, runId, all[second]?.id)).map(({ id }) => id)
-    // The notices at the start of its round, and everything after them.
+    // `rest` has the notices at the start of the paused round, and everything after them.
     expect(rest).toEqual([all[3], ...all.slice(5)].map((event) => event?.id))
     const resumed = await follow(it, runId, all[second + 1]?.id)
     expect(resumed.map(({ id }) => id)).toEqual(rest)

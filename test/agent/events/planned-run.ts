@@ -133,7 +133,7 @@ async function idsOf({ service, key }: Process, runId: string, after?: string): 
   return ids
 }
 
-/** The ids that a follower gets until the run has ended. `isCutOff`: it disconnects after each new one. */
+/** Returns the ids that a follower gets until the run has ended. With `isCutOff`, the follower disconnects after each new id. */
 async function followToEnd({ service, key, ports }: Process, runId: string, isCutOff: boolean): Promise<string[]> {
   const seen: string[] = []
   let last: RunEvent | undefined

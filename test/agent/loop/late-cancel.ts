@@ -2,8 +2,9 @@ import type { Ports } from '../../../functions/runtime/program.ts'
 import { until } from '../../eventually.ts'
 
 /**
- * Ports that store the first output after `cancel`, once the worker has read the cancel. By then, the following
- * completion is complete: `isDue` returns whether it was requested.
+ * Ports that cancel the run before they store an output. They wait for `isDue`, call `cancel`, and store the output once the
+ * worker has read the cancel. `isDue` returns whether the following completion was requested. That completion is complete before
+ * the output is stored.
  */
 export const cancelledWhileStoring =
   (isDue: () => boolean, cancel: () => Promise<unknown>) =>

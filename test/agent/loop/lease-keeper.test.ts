@@ -8,7 +8,7 @@ import type { Clock } from '../../../functions/ports/clock.ts'
 import type { RunLease } from '../../../functions/ports/run-lease.ts'
 import { until } from '../../eventually.ts'
 
-/** Waits are a hundred times shorter. */
+/** Factor by which waits are shorter. */
 const HASTE = 100
 const system = createSystemClock()
 /** Time that moves only where the test advances it, so a slow machine loses no lease. */

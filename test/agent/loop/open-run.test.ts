@@ -59,7 +59,7 @@ test('a holder that learns from a failed result write that its lease is lost sta
     makeTool(name, async () => {
       ran.push(name)
       if (place > 0) await until(() => isRefused)
-      // Eight calls run at a time. The ninth starts when the first one ends, and the tenth when these end.
+      // Eight calls run at a time. The end of the first call starts the ninth. The end of another call would start the tenth.
       await turns()
       return { text: '' }
     }),

@@ -66,7 +66,9 @@ afterEach(() => void vi.useRealTimers())
 const refusal = new TooltrailError('storage_failed', 'no')
 const never = (): Promise<never> => new Promise(() => undefined)
 
-/** A holder's store whose reads and results follow a script. The lease ends after 20 s, and waits use a part of them. */
+/**
+ * A holder's store whose reads and result writes follow a script. The lease ends after 20 s of a clock that only waits advance.
+ */
 function retrying(...steps: readonly (() => Promise<unknown>)[]) {
   let [now, tries] = [0, 0]
   const next = async () => (steps[tries++] ?? steps.at(-1) ?? never)()

@@ -26,15 +26,15 @@ const ANSWER: RunEnd = {
 
 interface Found {
   readonly takeovers?: number
-  /** The cancel found by the read after the end was refused. */
+  /** The cancel that the holder reads after the store has refused another end of the run. */
   readonly cancel?: RunCancelled
   readonly settled?: () => Promise<void>
   readonly closed?: readonly ToolMessage[]
-  /** Refusals of the first writes. */
+  /** Errors with which the store refuses the first attempts to end the run. */
   readonly refused?: readonly Error[]
 }
 
-/** A run before its end, with a store that refuses the end of a cancelled run. */
+/** A run that is about to end. If it has a cancel, the store refuses every outcome except `cancelled`. */
 function ending({ takeovers = 0, cancel, settled = async () => undefined, closed = [], refused = [] }: Found = {}) {
   const asked: RunEnd[] = []
   const events: RunEvent[] = []

@@ -21,7 +21,7 @@ const give = (member: string, task = 'look') => ({
   arguments: JSON.stringify({ member, task }),
 })
 
-/** The last texts or the calls of one run, by agent. Marked ones have a star. */
+/** Executes the script. Returns the agent and the text of each message, with a star after marked messages. */
 async function marksOf(script: Parameters<typeof openHarness>[0]['script'], team: Record<string, TeamMember>) {
   harness = await openHarness({ script, team, tools })
   await harness.settled(await harness.submit('where is it?'))

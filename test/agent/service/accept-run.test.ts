@@ -7,7 +7,7 @@ import type { NewRun } from '../../../functions/ports/run-inbox.ts'
 const SESSION = { tenant: 'default', session: 's1', agent: 'default' } as Session
 const RUN = {} as NewRun
 
-/** Accepts a run. Returns who was notified, and the logged lines. */
+/** Accepts a run. Returns the names of the notified ports, and the logged lines. */
 async function accept(
   accepted: { readonly repeated?: boolean; readonly started?: object },
   { here, fails = false }: { readonly here: boolean; readonly fails?: boolean },

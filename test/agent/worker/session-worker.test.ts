@@ -19,7 +19,7 @@ const HEADER: SessionHeader = {
 } as never
 const LEASE = { owner: 'another', until: LATER }
 
-/** Calls of a worker that reads these headers one after the other. Every take and start is refused. */
+/** Returns the calls of a worker that reads these headers one after the other. Every take and start is refused. */
 async function asked(...headers: readonly Partial<SessionHeader>[]): Promise<string[]> {
   const calls: string[] = []
   const left = [...headers]

@@ -85,7 +85,7 @@ interface Step {
   readonly point: Point
   readonly of: Requested
   readonly sized: SizedRequest
-  /** Whether no decision was made since the previous request, and no run has ended that policies consider. */
+  /** True if, since the previous request, no decision was made and no run ended that policies consider. */
   readonly extendsLast: boolean
 }
 

@@ -3,7 +3,9 @@ import type { Asked } from '../../../../functions/agent/loop/context/context.ts'
 import { sizeReason } from '../../../../functions/agent/loop/context/reduce.ts'
 import { ModelError } from '../../../../functions/ports/model.ts'
 
-/** The reason for a refused request in a thread whose last completion this model made. */
+/**
+ * Returns how certain it is that a refused request was too large. `model` has made the last completion of the request's thread.
+ */
 function reasonAfter(model: string): 'certain' | 'possible' | undefined {
   const agent = { model: 'script/ed', policies: { contextTokens: 30_000 } }
   const messages = [{ role: 'assistant', model, usage: { inputTokens: 9_000 } }]

@@ -25,7 +25,7 @@ const refusing: Turn = async function* () {
 
 const clock = { ...createSystemClock(), now: () => Date.now() + aheadMs }
 
-/** Ends the first holder after it has recorded a context that matches. */
+/** Lets the first holder lose its lease after it has recorded a context for which `matches` returns true. */
 const killedAfter = (matches: (context: SessionContext) => boolean) => {
   let isKilled = false
   return (ports: Ports): Ports => ({
@@ -94,7 +94,8 @@ describe('a refused request', () => {
     expect(run).toMatchObject({ status: 'failed', error: { code: 'invalid_request' } })
     const result = (await harness.log()).find(({ role }) => role === 'tool')
     expect(run.error?.message).toContain(result?.id ?? '?')
-    // The usual form, narrow names, and arguments as an object. The request has no media and no reasoning.
+    // The forms are the usual one, one with narrow names, and one with arguments as an object. The request has no media and no
+    // reasoning to omit.
     expect(harness.requests).toHaveLength(4)
     // No form was accepted, so the next run begins with the usual one.
     expect(await stepsOf(harness)).toEqual([])
@@ -114,7 +115,7 @@ describe('a large refused request', () => {
     expect(smaller?.messages.length).toBeLessThan(whole?.messages.length ?? 0)
     expect([whole, smaller, narrow].map((request) => request?.narrowNames)).toEqual([undefined, undefined, true])
     expect(narrow?.messages[0]).toEqual(whole?.messages[0])
-    // After another form of the request, no second smaller request is sent.
+    // Once another form of the request was tried, the loop sends no smaller request again.
     expect(done?.messages.length).toBe(whole?.messages.length)
     const codes = harness.events.flatMap((event) => (event.type === 'warning' ? [event.code] : []))
     expect(codes).toEqual(['context_reduced', 'request_repaired', 'request_repaired'])

@@ -69,7 +69,7 @@ test('an error outside the model stops the other members with the run, and store
   let stopped = false
   const speaks: Turn = async function* (_request, signal) {
     began()
-    // Ends by itself, long after its expected stop.
+    // Without an abort, the member would end after a minute, long after its expected stop.
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, 60_000)
       signal.addEventListener('abort', () => {

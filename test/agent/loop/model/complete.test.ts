@@ -22,7 +22,10 @@ const busy = (retryAfterMs?: number): ModelError =>
   new ModelError('rate_limited', 'busy', { retryable: true, ...definedFields({ retryAfterMs }) })
 const refused = new ModelError('refused', 'no', { retryable: false })
 
-/** `silence` ends with the signal, `deaf` never. A number is milliseconds of silence. */
+/**
+ * Steps of a model's response. `silence` waits until the signal aborts, and `deaf` waits for ever. A number waits for these
+ * milliseconds.
+ */
 type Attempt = readonly (ModelEvent | Error | 'silence' | 'deaf' | number)[]
 
 /** Requests a completion from a model with this script, one list per attempt. Waits take no time and are recorded. */

@@ -131,7 +131,7 @@ test('a run stored as ended counts its completion once, even after its lease exp
         ...from.log,
         async endRun(...end) {
           const ended = await from.log.endRun(...end)
-          // Longer than the interval of header reads.
+          // This wait is longer than the interval between two header reads.
           await sleep(2_000)
           return ended
         },

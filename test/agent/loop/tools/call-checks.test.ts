@@ -20,7 +20,7 @@ const thread = {
 
 let stopped: AbortController
 let expected: number[]
-/** Ends the time limit of the checks. */
+/** Makes the time limit of the checks expire. */
 let timeOut: () => void
 let tenant = 0
 beforeEach(() => {
@@ -46,7 +46,7 @@ function stateOf(): RunState {
   } as unknown as RunState
 }
 
-/** Lets a check of another run use the tenant's slot, followed by a long rest. */
+/** Starts a slow check of another run. It uses the tenant's slot, and a long rest follows it. */
 function holdLine(): void {
   const hostile = { name: 'x', parameters: { type: 'string', pattern: '^(a+)+$' } }
   const other = { run: {} as Run, tenant: `t${tenant}`, signal: new AbortController().signal }

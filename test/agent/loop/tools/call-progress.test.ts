@@ -38,7 +38,7 @@ test('progress that is not a number is dropped, and its text is limited to one l
   const { clock, events, report } = reporter()
   const says = (howFar: object): void => {
     clock.advance(1_000)
-    // Tools may be defined outside of this tree.
+    // A tool from outside of this repository may report values of any type.
     report(howFar as CallProgress)
   }
   for (const progress of [Number.NaN, Infinity, '3', undefined]) says({ progress })

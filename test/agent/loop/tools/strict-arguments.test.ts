@@ -20,10 +20,10 @@ test('slow checks pause for other work and do not delay other tenants', async ()
   const other = checkArguments(runOf('other'), TOOL, '{"city": "aa"}')
   void other.then(() => order.push('other'))
   for (const check of checks) void check.then(() => order.push('acme'))
-  // Four checks of 250 ms, and never two of them at once.
+  // Each of the four checks takes 250 ms, and no two of them run at once.
   const begun = performance.now()
   expect(await longestTurn(() => Promise.all(checks))).toBeLessThan(450)
-  // Three rests of three times 250 ms between them.
+  // Between the checks, there are three rests of three times 250 ms.
   expect(performance.now() - begun).toBeGreaterThan(2_250)
   expect(await Promise.all(checks)).toEqual(checks.map(() => 'unchecked'))
   expect(await other).toEqual({})
