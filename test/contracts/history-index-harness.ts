@@ -5,7 +5,7 @@ import type { HistoryIndex } from '../../functions/ports/history-index.ts'
 /** An index, initially empty. */
 export interface HistoryIndexHarness {
   readonly index: HistoryIndex
-  /** Writes documents. They can be found when it resolves. */
+  /** Writes documents. Searches find them once the promise has resolved. */
   store(documents: readonly HistoryDocument[]): Promise<void>
   /** Makes later reads of the index fail. */
   breakDown(): Promise<void>

@@ -12,7 +12,10 @@ import type { Engine, Stores } from './stores.ts'
 /** A text above DynamoDB's limit of 400 KB per item. Each letter has four bytes. */
 const LONG = '𐐷'.repeat(150_000)
 
-/** Writes that fill one item of a session up to its limit. Returns the log's last id, or the end of the run. */
+/**
+ * Fills one item of a session up to its limit. Returns the log's last id after these writes. If the values belong to the run's
+ * end, returns this end without storing it.
+ */
 type ToLimit = (fixture: SessionFixture, lease: Lease) => Promise<string | undefined | RunEnd>
 
 const withMessage = (end: RunEnd, more: Partial<NonNullable<RunEnd['message']>>): RunEnd => ({

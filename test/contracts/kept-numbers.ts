@@ -43,7 +43,10 @@ function look(title: string): { readonly call: MemberCall; readonly messages: re
   return { call, messages: [of, result] }
 }
 
-/** Turns of which every third assigns numbers to the results of three turns, the last result first. */
+/**
+ * A log of turns. At the end of every third turn, a completion assigns numbers to the results of the last three turns, beginning
+ * with the last result.
+ */
 function log(turns: number): { readonly messages: ClosedMessage[]; readonly titles: string[] } {
   const [messages, titles]: [ClosedMessage[], string[]] = [[], []]
   let results: MemberCall[] = []

@@ -11,7 +11,7 @@ import { allMessages } from './snapshot.ts'
 import type { Engine, Stores } from './stores.ts'
 
 const text = (one: string) => ({ parts: [{ type: 'text', text: one }] }) as const
-/** A round with unique call ids; `bytes` of each result. */
+/** A round with unique call ids. `bytes` is the approximate size of each result. */
 function round(count: number, name: string, bytes: number): ClosedMessage[] {
   const toolCalls = Array.from({ length: count }, (_, n) => ({
     id: `call_${n}`,
@@ -50,7 +50,7 @@ export function longImportsContract(engine: Engine): void {
       readonly sent: readonly object[] | undefined
     }
 
-    /** Imports a turn under a name twice. A run starts before this write of the first import. */
+    /** Imports a turn twice under one name. Before write number `at` of the first import, a run starts. */
     async function play(source: readonly ClosedMessage[], at: number): Promise<Played> {
       const fixture = await openFixture(stores)
       const { key, reader, lease, clock, imports } = fixture

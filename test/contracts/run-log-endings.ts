@@ -256,7 +256,8 @@ export function runLogEndingsContract(engine: Engine): void {
       expect(await snapshot(fixture, fixture.key)).toEqual(before)
     })
 
-    // A claim needs to check only the rows, because the next holder's claim raises the same rows.
+    // A claim checks only the generations of the call rows. The next holder has not claimed these rows yet, so the earlier
+    // holder's claim is not refused.
     const heldCalls = headerCalls.filter((call) => call !== 'claim')
     test.each(heldCalls)('%s is refused as soon as another holder has acquired the lease', async (call) => {
       const fixture = await openFixture(stores)

@@ -11,7 +11,10 @@ import type { Engine, Stores } from './stores.ts'
 const said = (text: string): Partial<NewRun> => ({ input: { parts: [{ type: 'text', text }] } })
 const work = { model: 'demo/small', createdAt: Date.UTC(2026, 0, 5, 9), usage: { ...NO_USAGE, totalTokens: 12 } }
 
-/** Contract for titles: set from the first input in the write that accepts it, replaced by rank, never if given by a user. */
+/**
+ * Contract for titles. The write that accepts the first input also sets the title. A title of a higher rank replaces it, but a
+ * user's title is never replaced.
+ */
 export function sessionTitlesContract(engine: Engine): void {
   describe(`titles of sessions on ${engine.name}`, () => {
     let stores: Stores

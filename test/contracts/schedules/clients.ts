@@ -19,7 +19,7 @@ export interface Input {
   readonly again: boolean
 }
 
-/** Awaits a write that may be refused for one of `codes`; undefined then. */
+/** Awaits a write. Returns undefined if the write is refused with one of `codes`. */
 async function unless<T>(codes: readonly string[], write: Promise<T>): Promise<T | undefined> {
   try {
     return await write
@@ -66,7 +66,7 @@ export async function post(
   }
 }
 
-/** Resolves one or all waiting calls in its own way, until its attempts are used up (`Infinity`: for ever). */
+/** Resolves the first waiting call, or all of them, with `text`. Makes `tries` attempts (`Infinity`: for ever). */
 export async function resolve(
   harness: Harness,
   process: Process,
@@ -77,7 +77,7 @@ export async function resolve(
   const { inbox } = portsOf(harness, process.name)
   const waiting = (): ToolMessage[] =>
     harness.seen.messages.filter((row) => row.role === 'tool').filter((row) => row.status === 'waiting')
-  // Different members of a team use the same ids.
+  // Members of a team use the same call ids, so their calls are named by message ids.
   const hasTeam = (runId: string): boolean =>
     harness.seen.messages.some((row) => row.runId === runId && row.role === 'tool' && isDelegation(row))
   for (let tried = 0; tried < tries; tried++) {
@@ -107,7 +107,7 @@ export async function resolve(
   }
 }
 
-/** An acknowledged resolution is in the log. */
+/** Throws a `Violation` unless the acknowledged resolutions are in the log. */
 async function requireStored(
   harness: Harness,
   process: Process,
@@ -122,13 +122,13 @@ async function requireStored(
   }
 }
 
-/** A cancel of an input's run, at any time while the run is in this state. */
+/** A cancel of an input's run while the run is in this state; `accepted`: in any state. */
 export interface Cancel {
   readonly input: number
   readonly when: RunStatus | 'accepted'
 }
 
-/** Cancels a run at its time, at the latest in the fair phase of the schedule. */
+/** Cancels a run while it is in the planned state. In the fair phase of the schedule, its state does not matter. */
 export async function cancel(harness: Harness, process: Process, { input, when }: Cancel): Promise<void> {
   const { accepted } = harness.ghosts
   await process.at(`decide to cancel ${input}`, () => {

@@ -2,7 +2,7 @@ import { OPEN_STATUSES } from '../../../functions/domain/messages/message.ts'
 import type { Message, ToolMessage } from '../../../functions/domain/messages/message.ts'
 import { must } from './harness.ts'
 
-/** Checks that a member gets its task once and completes once, and that no call of it is open when its delegate call ends. */
+/** Checks that a member gets its task once and completes once. When its delegate call completes, the member has no open call. */
 export function checkDelegation(row: ToolMessage, messages: readonly Message[]): void {
   const own = messages.filter(({ parentMessageId }) => parentMessageId === row.id)
   must('a member gets its task once', own.filter(({ role }) => role === 'user').length <= 1, row.id)

@@ -49,7 +49,7 @@ export interface Ghosts {
   /** Whether a crash, an expiry, a late write or a lost write has happened. */
   disturbed: boolean
   /**
-   * A round may land although its holder got a final error. The error that ends the run has the same number.
+   * Whether a round may land although its holder got a final error. The message of that error then has the same round number.
    */
   readonly disowned?: boolean
   /** Whether a deletion was acknowledged. */

@@ -45,7 +45,7 @@ interface Parked {
 
 export interface ProcessState {
   readonly process: Process
-  /** The process that dies with it: itself, or the process that it works for. */
+  /** The process of which this one is a part, or this process itself. Both die together. */
   readonly root: ProcessState
   readonly parked: Parked[]
   /** The current write of the process. */
@@ -54,7 +54,7 @@ export interface ProcessState {
   done: boolean
   /** Requests within port calls of the process. They are executed one after the other. */
   requests: Promise<unknown>
-  /** Resolves when it has stopped again or ended. */
+  /** Resolves when the process has stopped again or ended. */
   stopped: PromiseWithResolvers<void>
 }
 

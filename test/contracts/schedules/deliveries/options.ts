@@ -94,7 +94,7 @@ function crash(world: World, state: ProcessState): void {
 function stop(world: World, name: string): void {
   world.trace.push(`${name} is told to stop`)
   const driver = world.drivers.get(name)
-  // Deliveries whose hand-off was not stored are found later by their time.
+  // If the hand-off of a delivery was not stored, a sweeper finds the delivery when it is due.
   driver?.handOff().then(
     () => world.hints++,
     () => undefined,
