@@ -1,7 +1,7 @@
 /* Evidence, durability: The program survives a closed output. */
 /*
- * The program and its commands continue if their output has lost its reader: its pager, `tee` or log shipper has ended. The
- * program ends in order on SIGTERM.
+ * The program and its commands continue after the reader of their output has ended, such as a pager, `tee` or a log shipper. The
+ * program still stops gracefully on SIGTERM.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

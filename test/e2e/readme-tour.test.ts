@@ -7,7 +7,10 @@ const missing = ['bash', 'curl', 'jq'].filter((name) => spawnSync(name, ['--vers
 if (missing.length > 0) console.log(`the pages' commands are not tried: there is no ${missing.join(', no ')} here`)
 
 const tour = readPage('README.md').split('\n## A tour')[1]?.split('\n## ')[0] ?? ''
-/** Pages, and how often each step runs: that steps can be repeated is tried where they take milliseconds. */
+/**
+ * Each page with its text and the number of executions of its steps. Only steps that take milliseconds are repeated, to test that
+ * they can be.
+ */
 const pages: [string, string, number][] = [
   ["the README's tour", tour, 1],
   ['docs/guides/examples.md', readPage('docs/guides/examples.md'), 2],

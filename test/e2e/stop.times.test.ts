@@ -15,9 +15,9 @@ import { startProgram } from './backend/program.ts'
 import { eventually, PROMISED_TIME_RETRIES, until } from '../eventually.ts'
 
 const HURRIED = 'test/e2e/backend/hurried-program.ts'
-/** The program's time limit for a stop (20 s), plus its end, where every wait is ten times shorter. */
+/** Time limit of a stop. The program's own limit of 20 s is ten times shorter here; the rest is for the end of the process. */
 const STOP_MS = 2_500
-/** The lease of a dead process would last for a minute. */
+/** Time limit for resuming a run. It is shorter than the minute for which the lease of a dead process lasts. */
 const SOON_MS = 30_000
 /** Time from the start of the next program until the run of a killed one resumes (promises T5). */
 const RESUMED_MS = 2_000

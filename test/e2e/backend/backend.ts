@@ -27,6 +27,8 @@ export interface Place {
   remove(): Promise<void>
 }
 
-/** Returns what `check` returns once everything stored so far can be searched. */
+/**
+ * Calls `check` and returns its result. If the backend's search lags behind its store, repeats `check` until it does not throw.
+ */
 export const onceFound = <Value>({ findsAtOnce }: Backend, check: () => Promise<Value>): Promise<Value> =>
   findsAtOnce ? check() : eventually(check, 250)

@@ -15,7 +15,10 @@ interface Imported {
   readonly faults: readonly string[]
 }
 
-/** The files are unchanged for half an hour: completions count as complete, calls may still be in flight. */
+/**
+ * Makes the files look unchanged for half an hour. Their completions then count as complete, but their calls may still be in
+ * flight.
+ */
 const LATER_MS = 1_800_000
 
 /** Imports the session files of a folder like the command. */
@@ -33,11 +36,11 @@ export async function importFolder(kind: Kind, folder: string, target: Target, d
 /** Fixture of a suite of imports. */
 export interface Importing {
   readonly program: InProcess
-  /** Folder of this test alone. */
+  /** Separate folder of the current test. */
   readonly folder: string
   /** Damage that the last import reported. */
   readonly faults: readonly string[]
-  /** Imports the folder into the program, or into what is at `url`. */
+  /** Imports the folder into the suite's program, or into the program at `url`. */
   run(kind: Kind, rest?: { readonly dryRun?: boolean; readonly url?: string }): Promise<ImportCounts>
   /** Writes a file into the folder: texts unchanged, objects as one line each. Returns its path. */
   write(name: string, ...content: (string | Buffer | object)[]): string
@@ -49,7 +52,7 @@ export interface Importing {
   log(session: string): Promise<ExportedMessage[]>
 }
 
-/** For a whole suite, one program on SQLite; for each of its tests, an empty folder. Call it where the suite is declared. */
+/** Opens one program on SQLite for the whole suite, and an empty folder for each test. Call it where the suite is declared. */
 export function declareImporting(): Importing {
   let program: InProcess
   let folder: string

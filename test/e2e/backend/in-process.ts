@@ -39,7 +39,7 @@ export async function startInProcess(options: {
   readonly agents: readonly Agent[]
   readonly tools?: readonly Tool[]
   readonly modelBaseUrl: string
-  /** In place of the one server at `modelBaseUrl`. */
+  /** Replaces the default settings, which use the server at `modelBaseUrl`. */
   readonly modelSettings?: ModelSettings
 }): Promise<InProcess> {
   const place = await options.backend.open()

@@ -19,7 +19,7 @@ export interface Step {
 
 export const readPage = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
 
-/** Shell blocks of a page, without those that install or start the program: the test does that. */
+/** Shell blocks of a page, except those that install or start the program, because the test itself does so. */
 export const stepsOf = (text: string): Step[] =>
   [...text.matchAll(/```sh\n([^]*?)```\n(?:\n?```\n([^]*?)```)?/g)]
     .map(([, commands = '', shown]) => ({ commands, shown }))
@@ -73,7 +73,7 @@ export async function openClone() {
       await restart('SIGKILL')
       return ''
     }
-    // A command must not read the rest of the script: `chat` takes a pipe for its input.
+    // The commands read from /dev/null. Otherwise `chat`, which reads a pipe as its input, would read the rest of the script.
     const script = commands.replaceAll('http://localhost:3000', program.client.url)
     shell.stdin.write(`{\n${script}\n} </dev/null\necho; echo '${END}'\n`)
     const output: string[] = []

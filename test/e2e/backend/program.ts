@@ -34,7 +34,7 @@ export interface RunningProgram {
 /** The error of a program that ended before it accepted requests. */
 export class EndedEarly extends Error {
   override readonly name = 'EndedEarly'
-  /** Signal that ended it. Null if it ended by itself. */
+  /** Signal that ended the program. Null if the program ended by itself. */
   readonly signal: NodeJS.Signals | null
 
   constructor(signal: NodeJS.Signals | null, output: string) {

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** A store on a machine that has other work responds late, for a while. */
+/** Maximum number of repeats of a request. On a busy machine, a store responds late for some time. */
 const MAX_REPEATS = 20
 
 /**
- * Repeats a request while the program says that its store does not respond (503 with `Retry-After`), as clients are asked to.
- * Everything else is returned as it comes.
+ * Repeats a request while the program responds that its store does not respond (503 with `Retry-After`), as clients should.
+ * Returns every other response unchanged.
  */
 export async function whileUnavailable<Sent extends { readonly status: number; readonly headers: Headers }>(
   request: () => Promise<Sent>,

@@ -176,7 +176,7 @@ export async function crashAtEveryStep(bench: CrashBench, scenario: Scenario, wh
         await check(bench, program, scenario, knows)
         const taken = (await bench.stepsOf(knows.session)).length
         if (step > taken) return taken
-        // The step started and never ended, such as a cancelled tool.
+        // The step started but never ended, like a cancelled tool, so there was no kill after it.
         crashed = undefined
       } else crashed = knows
     } finally {
@@ -186,17 +186,19 @@ export async function crashAtEveryStep(bench: CrashBench, scenario: Scenario, wh
   }
 }
 
-/** A session whose program is killed at the first of these steps, and at the next one when it continues. */
+/**
+ * A session whose program is killed by each of these faults: by the first one, and by the next one when it continues the session.
+ */
 export interface Crash {
   readonly scenario: Scenario
   readonly faults: readonly Omit<Fault, 'session'>[]
 }
 
 /**
- * Kills the program at one crash after the other, each in a session of its own. The next start continues and checks the
- * session.
- * Each wish lists several crashes. The first crash whose last fault is reached is used. Returns the used crash for each
- * wish; undefined if none was reached.
+ * Kills the program in one crash after the other, each in a separate session. The next start of the program continues and checks
+ * the session.
+ * Each wish lists alternative crashes. Of these, the first one whose last fault is reached counts. Returns the crash that counted
+ * for each wish; undefined if none was reached.
  */
 export async function crashOneByOne(
   bench: CrashBench,

@@ -20,13 +20,13 @@ const EVERY_KIND = [...PORT_STEPS, ...effectTools('').map(({ name }) => `tool.${
 /** One of four kinds is tried each day. */
 const DAYS = 4
 const today = Math.floor(Date.now() / 86_400_000)
-/** The call is cancelled, so no step follows it. */
+/** Tool whose call never ends, so a kill after this step is impossible: the call is cancelled. */
 const NEVER_ENDS = 'tool.endless'
 /** Number of places to try for a kind. The steps of a program differ a little between executions. */
 const PLACES = 4
 /**
- * Kinds with a known place. Some are steps of a program that continues the work of a killed one: `first` is the crash of the
- * killed one. Others occur in one scenario only.
+ * Known places of some kinds of steps. A kind with `first` occurs when a program continues the work of a killed one: `first` is
+ * the step at which the other was killed. The other kinds occur in one scenario only.
  */
 const KNOWN_PLACES: ReadonlyMap<string, { readonly scenario: string; readonly first?: string }> = new Map([
   ['lease.take', { scenario: 'parallel', first: 'tool.record' }],

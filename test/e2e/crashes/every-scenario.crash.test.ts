@@ -11,7 +11,8 @@ import { everyStepOn } from './every-step.ts'
 import { sampleSteps } from './sample-steps.ts'
 import { scenarios } from './scenarios.ts'
 
-// A kill after a step leaves what a kill before the next step leaves: half of the scenarios try the one, half the other.
+// A kill after one step leaves the same state as a kill before the next step. So half of the scenarios test kills before the
+// steps, and half test kills after them.
 everyStepOn(localBackend, sampleSteps(scenarios.filter(({ name }) => name !== 'parallel')), (place) =>
   isWhole ? ['before', 'after'] : [place % 2 === 0 ? 'before' : 'after'],
 )

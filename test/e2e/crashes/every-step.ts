@@ -10,7 +10,10 @@ export type Moment = 'before' | 'after'
 
 const BOTH = ['before', 'after'] as const
 
-/** Kills the program before and after every durable step of these scenarios, or at the sides given for the scenario. */
+/**
+ * Kills the program before and after every durable step of these scenarios. `momentsOf` can limit a scenario to one of these two
+ * moments.
+ */
 export const everyStepOn = (
   backend: Backend,
   scenarios: readonly Scenario[],

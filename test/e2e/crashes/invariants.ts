@@ -103,8 +103,8 @@ interface Effects {
 }
 
 /**
- * Checks executions: calls without idempotency ran at most once, completed calls ran, and idempotent calls were repeated unless
- * their run was cancelled or given up.
+ * Checks executions. Calls without idempotency ran at most once, denied calls did not run, and completed calls ran. If the run
+ * has completed, none of its idempotent calls is left interrupted.
  */
 function expectEffects(messages: readonly Message[], { session, completed, file }: Effects): void {
   const times = new Map<string, number>()

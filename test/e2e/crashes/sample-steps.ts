@@ -1,13 +1,13 @@
 import { isWhole } from '../../whole.ts'
 import type { Scenario } from './scenarios.ts'
 
-/** One step in `STRIDE` is tried; in long scenarios, one in twice `STRIDE`. */
+/** Distance between two tried steps of a scenario. In long scenarios, the distance is twice as large. */
 const STRIDE = 36
 const LONG: ReadonlySet<string> = new Set(['deep-team', 'many', 'silent', 'summary'])
-/** The first tried step is one of the first seven. Each scenario has at least as many steps. */
+/** The first tried step of a scenario is one of its first seven. Each scenario has at least seven steps. */
 const FIRST = 7
 
-/** The scenarios with a different sample of steps each. `WHOLE=1`: with all steps. */
+/** Limits each scenario to a sample of its steps. The samples begin at different steps. With `WHOLE=1`, all steps are tried. */
 export const sampleSteps = (scenarios: readonly Scenario[]): readonly Scenario[] =>
   isWhole
     ? scenarios

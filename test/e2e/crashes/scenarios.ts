@@ -6,12 +6,16 @@ import { answerResponse } from './parts/answered-response.ts'
 import { importOnce } from './imported-turns.ts'
 import { forgive, hasFallenSilent, inputText, marksOf } from './parts/scripted-model.ts'
 
-/** Actions of a client. After each crash they start again, and the client's knowledge shows which are done. */
+/**
+ * Actions of a client. After each crash, the actions start again, and the client's recorded facts show which of them are done.
+ */
 export interface Scenario {
   readonly name: string
   /** The scenario deletes its session. */
   readonly deletes?: boolean
-  /** With many steps, only each `stride`-th step is tried, beginning with `first` or with the first step. */
+  /**
+   * Distance between two tried steps, larger in scenarios with many steps. `first` is the first tried step, by default step 1.
+   */
   readonly stride?: number
   readonly first?: number
   /** Types of the callbacks that the receiver has at the end, in order. */
@@ -45,7 +49,7 @@ const oneInput = (
   },
 })
 
-/** Inputs by their first words, each run to its end. */
+/** Sends one input for each of these words, which select the model's plans. Waits for the end of each run. */
 const severalInputs = (name: string, agent: string, words: readonly string[]): Scenario => ({
   name,
   async drive(client) {

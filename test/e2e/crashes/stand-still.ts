@@ -48,14 +48,14 @@ export const standStillOn = (backend: Backend, scenarios: readonly Scenario[]) =
     )
   })
 
-/** Returns how many steps there were. */
+/** Stops the program at every step of one scenario. Returns the number of steps. */
 async function stopAtEveryStep(bench: CrashBench, scenario: Scenario, when: Fault['when']): Promise<number> {
   for (let step = scenario.first ?? 1; ; step += scenario.stride ?? 1) {
     const knows = newKnowledge(`${scenario.name}-still-${when}-${step}`)
     const one = await bench.start({ session: knows.session, step, when, stops: true })
     bench.letLeasesEnd()
     const driven = driveUntilCrash(one, scenario, knows)
-    // Its client fails if another client of the same session was faster.
+    // The client of the stopped program fails if another client of the same session was faster.
     const ended = driven.then(
       () => true,
       () => false,

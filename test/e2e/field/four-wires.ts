@@ -29,7 +29,7 @@ export function providerOf(wire: Wire): Provider {
   return found
 }
 
-/** A refusal: its status, 400 if left out, and the provider's words. */
+/** A refusal: its status (default: 400) and the provider's message. */
 export type Refusal = string | { readonly status: number; readonly message: string }
 
 /** The whole program over HTTP, with a scripted model that speaks all four formats. */

@@ -18,7 +18,7 @@ const thinking = (text: string, signature: string): ScriptedCompletion => ({
   ],
 })
 
-/** The reasoning of each request, after a turn with each of these agents. */
+/** Executes one turn with each of these agents. Returns the reasoning in each request. */
 async function reasoningSent(...agents: readonly string[]): Promise<(readonly string[])[]> {
   wires.play(...agents.map((_, turn) => thinking(`thought-${turn}`, Buffer.from(`by ${turn}`).toString('base64'))))
   const session = await wires.newSession(agents[0] ?? '')

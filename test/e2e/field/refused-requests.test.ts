@@ -55,7 +55,7 @@ describe.each(WIRES)('on %s', (wire) => {
     wires.play(saying('done'))
     wires.refuse((body) => (hasRepeated(body) ? 'tool call ids must be unique' : undefined))
     expect(await wires.ask(session, 'go')).toMatchObject({ status: 'completed', error: null })
-    // No message leaves the request, whatever form it has.
+    // The accepted form of the request still contains every message.
     expect(wires.requests().at(-1)?.calls).toHaveLength(3)
     expect(wires.requests().at(-1)?.text).toContain('one')
   })
@@ -104,7 +104,7 @@ describe.each(WIRES)('on %s', (wire) => {
     const named = (await wires.client.messages(session)).find(({ parts }) => JSON.stringify(parts).includes('poison'))
     expect(refused).toMatchObject({ status: 'failed', error: { code: 'invalid_request' } })
     expect(refused.error?.message).toContain(named?.id ?? '?')
-    // The usual form, a smaller request, and at most four other forms.
+    // The requests are the usual form, a smaller request, and at most four other forms.
     expect(wires.requests().length - 2).toBeLessThanOrEqual(6)
     for (const turn of ['hello', 'and on'])
       expect(await wires.ask(session, turn)).toMatchObject({ status: 'completed' })

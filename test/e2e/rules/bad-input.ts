@@ -17,7 +17,7 @@ export const badInputOn = (backend: Backend) =>
     let program: InProcess
     let own: string
     let foreign: string
-    /** Creates a session of the tenant `own` with a run and an output, and the same of the tenant `foreign`. */
+    /** Creates two sessions with a run and an output each: one in the tenant `own`, and one in the tenant `foreign`. */
     const ids: Record<'own' | 'foreign', { session: string; run: string; message: string }> = {
       own: { session: 'mine', run: '', message: '' },
       foreign: { session: 'theirs', run: '', message: '' },
@@ -124,7 +124,7 @@ export const badInputOn = (backend: Backend) =>
         ...runRoutes('mine', id),
         { method: 'GET', path: `/v1/sessions/mine/messages/${id}/output` },
       ])
-      // Paths that are tidied up before they are routed name something else: `/v1/sessions/..` is `/v1/`.
+      // Some paths are normalized before they are routed, and then name another resource: `/v1/sessions/..` becomes `/v1/`.
       await expectRefused(withKey(requests), [400, 404, 405, 414, 431])
     })
 

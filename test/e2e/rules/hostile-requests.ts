@@ -45,7 +45,7 @@ export interface Sent {
   readonly text: string
 }
 
-/** A request whose path goes out as it is written: `fetch` would tidy it up. */
+/** Sends a request without changing its path: `fetch` would normalize the path. */
 export function send(
   url: string,
   method: string,

@@ -25,12 +25,12 @@ const part = (filename: string): object => {
   return { type, media_type, filename, data: MEDIA.get(filename)?.toString('base64') }
 }
 
-/** Calls each media tool once if the input asks for it. A refusal repeats the texts of the request. */
+/** A scripted model. It calls each media tool once if the input asks for it. Its refusals quote the messages of the request. */
 function model({ messages }: ChatRequest): OpenAiStep {
   const last = messages.findLastIndex(({ role }) => role === 'user')
   const input = JSON.stringify(messages[last])
   const refusal = { body: { error: { message: `no: ${JSON.stringify(messages)}` } } }
-  // No other form of the request is tried after 404.
+  // After status 404, the loop tries no other form of the request.
   if (input.includes('refuse this')) return { status: 404, ...refusal }
   if (input.includes('refuse media') && input.includes('"image_url"')) return { status: 400, ...refusal }
   if (!input.includes('draw and scan') || messages.length > last + 1)
@@ -81,13 +81,13 @@ async function bytesIn(client: Client, value: unknown): Promise<string[]> {
   return names.toSorted()
 }
 
-/** Finds parts of the media in a text: base64 in both alphabets, and raw bytes. */
+/** Finds parts of the media in a text: base64 in both alphabets, hexadecimal, and raw bytes. */
 function traces(text: string): string[] {
   const found: string[] = []
   for (const [name, bytes] of MEDIA)
     for (let at = 120; at + 24 <= bytes.length; at += 1_200) {
       const piece = bytes.subarray(at, at + 24)
-      // Base64 of bytes that begin one or two places later has the same characters from the next multiple of three on.
+      // Base64 encodes three bytes at a time. `at` is a multiple of three, so the encoded file contains the encoded piece.
       for (const encoded of [
         piece.toString('base64'),
         piece.toString('base64url'),
@@ -106,8 +106,8 @@ const lines = (text: string): unknown[] =>
     .map((line) => JSON.parse(line) as unknown)
 
 /**
- * No row, log line or document holds media. A client that restores a session gets their bytes, a link to them, or the
- * note.
+ * No row, log line or index document contains bytes of media. A client that restores a session gets the bytes of each medium, a
+ * link to them, or a note.
  */
 export const mediaOn = (backend: Backend) =>
   describe(`media, on ${backend.name}`, () => {
@@ -153,7 +153,7 @@ export const mediaOn = (backend: Backend) =>
       expect(refused).toMatchObject({ status: 'failed' })
     }
 
-    /** The model accepts this input without its image only. */
+    /** Executes a turn whose input the model accepts only without the image. */
     async function repairedTurn(client: Client): Promise<void> {
       await client.post('/v1/sessions', { id: 'repaired', agent: 'keeper' })
       const content = [{ type: 'text', text: 'refuse media' }, part('photo.png')]

@@ -11,15 +11,18 @@ import type { Client, RunBody } from '../backend/client.ts'
 import type { RunningProgram } from '../backend/program.ts'
 import { startProgram } from '../backend/program.ts'
 
-/** Inputs of a session. Each input after the first is sent to a program that has just started. */
+/**
+ * Number of inputs of a session. If processes are replaced, each input after the first is sent to a program that has just
+ * started.
+ */
 const CYCLES = 4
 const DELEGATE = 'delegate_task_to_member'
 const ASK = { name: 'ask', description: 'asks the caller', parameters: { type: 'object' } }
 const call = (name: string, input: object): readonly [string, object] => [name, input]
 
 /**
- * Calls of the model in each round of a session with this name, after its n-th input. Then the model completes with a
- * text. Calls of `ask` wait for the caller, and the next process gets its answer.
+ * Rounds of calls that the model makes after each input of a session or member, by its name. After these rounds, the model
+ * completes with a text. A call of `ask` waits for the caller's answer, which the next process gets.
  */
 const PLANS: { readonly [name: string]: (turn: string) => readonly (readonly (readonly [string, object])[])[] } = {
   tools: (turn) => [[call('find', { name: `x${turn}` })], [call('find', { name: `y${turn}` }), call('ask', {})]],
@@ -37,7 +40,7 @@ const PLANS: { readonly [name: string]: (turn: string) => readonly (readonly (re
   asker: () => [[call('ask', {})]],
 }
 const SESSIONS = Object.keys(PLANS).filter((name) => !['looker', 'asker'].includes(name))
-/** Text that shows that the last requests of a session contain what the session tests. */
+/** Text that the last requests of each session must contain. It proves that the session has reached the state that it tests. */
 const SHOWN: { readonly [name: string]: string } = {
   tools: 'the caller says',
   images: 'photo',
@@ -117,7 +120,10 @@ async function cycle(client: Client, turn: number): Promise<void> {
   }
 }
 
-/** Sessions that a new process continues, three times over, ask a model as sessions of a process that never stopped. */
+/**
+ * Sessions that new processes continue three times send the same requests to the model as sessions of a process that never
+ * stopped.
+ */
 export const newProcessesOn = (backend: Backend) =>
   describe(`sessions continued by new processes, on ${backend.name}`, () => {
     let folder: string
@@ -142,7 +148,7 @@ export const newProcessesOn = (backend: Backend) =>
       await rm(folder, { recursive: true, force: true })
     })
 
-    /** The requests of the last cycle, by session. `restarts`: each cycle has a process of its own. */
+    /** Returns the requests of the last cycle, by session. With `restarts`, each cycle has a separate process. */
     async function lastRequests(restarts: boolean): Promise<Map<string, string[]>> {
       const [place, server] = [await backend.open(), await startOpenAiServer(model)]
       places.push(place)

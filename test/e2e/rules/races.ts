@@ -24,7 +24,7 @@ interface Load {
   readonly perKill: number
 }
 
-/** Four processes share one session: its log has no fork, its inputs an order. */
+/** Four processes share one session. Its log has no fork, and its inputs are in one order. */
 export const racesOn = (backend: Backend, { inputs, asked, perKill }: Load) =>
   describe(`four processes on one session, on ${backend.name}`, () => {
     const session = 'shared'
@@ -152,7 +152,10 @@ export const racesOn = (backend: Backend, { inputs, asked, perKill }: Load) =>
     }
   })
 
-/** Runs in the order of their messages, each time that another run's message follows. */
+/**
+ * Lists the run ids of the messages in order, without repeats of adjacent ids. An id that occurs twice shows that two runs are
+ * mixed.
+ */
 function runsInTheLog(messages: readonly Message[]): string[] {
   const runs: string[] = []
   for (const { run_id } of messages) if (runs.at(-1) !== run_id) runs.push(run_id)

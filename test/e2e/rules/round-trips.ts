@@ -30,7 +30,7 @@ export const roundTripsOn = (backend: Backend, choose = (all: readonly Conversat
     const importLines = (session: string, format: string, text: string): Promise<{ messages: number }> =>
       program.client.post(`/v1/sessions/${session}/import?format=${format}`, text, LINES)
 
-    /** Results without an open call. An import with one is refused completely, with its path. */
+    /** Finds the results without an open call. The API refuses a whole import with such a result, and names the result's path. */
     async function refused(session: string, said: readonly RecordedMessage[]): Promise<RecordedMessage[]> {
       const found: RecordedMessage[] = []
       for (;;) {

@@ -133,7 +133,10 @@ export const transcriptsOn = (backend: Backend, choose = (all: readonly Conversa
         console.log([kind, found.length, shareOf(found, isFirst), shareOf(found, isFound)].join('\t'))
     })
 
-    /** Kind of query → rank of the event that it seeks, or −1. Only queries about the chosen conversations. */
+    /**
+     * Searches each query about the chosen conversations. Returns, by kind of query, the ranks of the sought events; −1 for a
+     * missing one.
+     */
     async function ranksOfQueries(): Promise<Map<string, number[]>> {
       const ranks = new Map<string, number[]>()
       for (const query of readQueries()) {
@@ -157,7 +160,10 @@ export const transcriptsOn = (backend: Backend, choose = (all: readonly Conversa
     const rowOf = (id: string): Placed['rowOf'] => placed.get(id)?.rowOf ?? (() => undefined)
   })
 
-/** Assistant messages are logged in their recorded order, beside the errors of runs whose record ends early. */
+/**
+ * Finds the row of a recorded call. Assistant messages are in their recorded order. The log also contains errors of runs whose
+ * record ends early.
+ */
 function rowFinder(conversation: Conversation, messages: readonly Message[]): Placed['rowOf'] {
   const recorded = conversation.messages.flatMap((message, index) => (message.role === 'assistant' ? [index] : []))
   const completions = messages.filter(

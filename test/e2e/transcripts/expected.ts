@@ -13,7 +13,7 @@ export interface Placed {
 }
 
 export interface Expectation extends Placed {
-  /** Recorded messages from here on are not yet known. */
+  /** Index of the first recorded message that the log does not have yet. */
   readonly end: number
   /** Outcome of calls without a result when an input follows: the API closes them, an import omits them. */
   readonly unanswered: 'cancelled' | 'left out'
@@ -48,7 +48,10 @@ function userContent(message: RecordedMessage, isCurrent: boolean): string | Ope
   return [...parts.filter((part) => part.type === 'text'), { type: 'text', text: note }]
 }
 
-/** A completion, directly followed by one result per call in the order of the calls (promises R1); empty ones are left out (promises L5). */
+/**
+ * A completion, directly followed by one result per call in the order of the calls (promises R1). An empty completion is omitted
+ * (promises L5).
+ */
 function round(
   conversation: Conversation,
   index: number,

@@ -1,7 +1,10 @@
 import type { Conversation } from './recorded.ts'
 import { oddKinds } from './recorded.ts'
 
-/** Selects at least `count` conversations, short ones first. Every kind of conversation occurs `ofAKind` times. */
+/**
+ * Selects at least `count` conversations, short ones first. They include `ofAKind` conversations of every odd kind, if so many
+ * exist.
+ */
 export function oddest(conversations: readonly Conversation[], count: number, ofAKind = 3): Conversation[] {
   const having = new Map<string, Conversation[]>()
   for (const conversation of conversations.toSorted((left, right) => left.messages.length - right.messages.length))

@@ -46,7 +46,7 @@ export const readConversations = (): Conversation[] =>
 /** The record's id in the form of a session id. */
 export const sessionOf = ({ id }: Conversation): string => id.replaceAll(/[^A-Za-z0-9._:-]/g, '_')
 
-/** The known-item searches over them. */
+/** The known-item searches over the recorded conversations. */
 export const readQueries = (): KnownItemQuery[] =>
   lines(readFileSync(new URL('queries.jsonl', FOLDER))) as KnownItemQuery[]
 
@@ -99,7 +99,7 @@ export function strayResultsAfter({ messages }: Conversation, at: number): Recor
     .filter((message) => message.role === 'tool' && !ids.has(message.tool_call_id ?? ''))
 }
 
-/** Results beyond the first of the calls of completion `at`. */
+/** Finds repeated results of calls of the completion at `at`: all results of a call except its first. */
 export function furtherResultsOf(conversation: Conversation, at: number): RecordedMessage[] {
   const results = resultsOf(conversation, at)
   const further: RecordedMessage[] = []

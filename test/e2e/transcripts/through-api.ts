@@ -6,15 +6,15 @@ import type { Conversation, RecordedMessage } from './recorded.ts'
 import { callsOf, furtherResultsOf, listOf, plainText, resultsOf, sessionOf } from './recorded.ts'
 
 /**
- * Fails the run when the record has no further completion. The error is in no request. With 400, a smaller request
- * would follow (promises R9).
+ * Response of the model server when the record has no further completion. It fails the run, and no later request contains the
+ * error. Status 400 would cause a smaller request (promises R9).
  */
 const END_OF_RECORD: OpenAiStep = {
   status: 404,
   body: { error: { message: 'the record ends here', type: 'invalid_request_error' } },
 }
 
-/** Long texts in pieces of this many UTF-16 units: thousands of completions would otherwise be millions of frames. */
+/** UTF-16 units in each chunk of a long text. With smaller chunks, thousands of completions would have millions of frames. */
 const PIECE = 50
 
 /** The model server's completions, request after request, and how much of the record each request must contain. */

@@ -15,7 +15,7 @@ interface Import {
   readonly key: SessionKey
   readonly conversation: Conversation
   lease: Lease | undefined
-  /** When the lease began, or was renewed. */
+  /** Time at which the lease was acquired or last renewed. */
   keptAt: number
   round: number
   head: string | undefined

@@ -17,7 +17,7 @@ interface Reply {
 const BASE = '/openai/v1/responses'
 const TOOL = { type: 'function', name: 'client', parameters: { type: 'object' }, strict: false }
 
-/** Answers the calls of a Response with a new input in the same request, and repeats it under its idempotency key. */
+/** Answers the calls of a Response and sends a new input in the same request. Repeats this request under its idempotency key. */
 export async function answerResponse({ client, knows, finish }: DurableClient): Promise<void> {
   const say = (key: string, word: string): string => {
     const unique = `${knows.session}.${key}`

@@ -75,7 +75,7 @@ export interface DurableClient {
   readRun(run: string): Promise<RunBody>
 }
 
-/** A client of the current process, with the facts from before. */
+/** Creates a client of the current process. It has the facts that clients of earlier processes recorded. */
 export function createDurableClient(client: Client, knows: Knowledge): DurableClient {
   const base = `/v1/sessions/${knows.session}`
 

@@ -2,16 +2,16 @@ import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Tool, ToolContext, ToolOutput } from '../../../../functions/ports/tool.ts'
 
-/** Bytes of a result of `big`: it is offloaded. */
+/** Bytes of a result of `big`. A result of this size is offloaded. */
 const BIG = 60_000
-/** How long `slow` takes where nothing else is said. */
+/** Default duration of `slow`. */
 const SLOW_MS = 400
 
 type Execute = (mark: string, context: ToolContext) => Promise<ToolOutput>
 
 /**
- * Tools that append a line for each execution to `file`, durably, before they return. This shows after a crash how often each was
- * executed. `mark` is the argument that names the call, `slowMs` how long `slow` takes.
+ * Tools that durably append a line to `file` for each execution, before they return. After a crash, the file shows how often each
+ * call was executed. The argument `mark` names the call. `slowMs` is the duration of `slow`.
  */
 export function effectTools(file: string, slowMs = SLOW_MS): Tool[] {
   const effect = (name: string, { session, toolCallId }: ToolContext, mark: string): void => {

@@ -43,7 +43,7 @@ const STEPS: { readonly [name in keyof StepPorts]: readonly (keyof StepPorts[nam
   names: ['give'],
 }
 
-/** The kinds of those steps: `<port>.<method>`. */
+/** Kinds of the durable steps of ports: `<port>.<method>`. */
 export const PORT_STEPS: readonly string[] = Object.entries(STEPS).flatMap(([port, methods]) =>
   methods.map((method) => `${port}.${method}`),
 )

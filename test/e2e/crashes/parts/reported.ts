@@ -12,12 +12,12 @@ export interface ListedCallback {
   readonly status: 'pending' | 'delivered' | 'failed'
 }
 
-/** Callbacks in the form of `agents.json`. */
+/** Settings of callbacks to this receiver, in the form of `agents.json`. */
 export const callbacksTo = ({ url }: Pick<Receiver, 'url'>): object => ({ [CALLBACK_NAME]: { url, secret: SECRET } })
 
 /**
- * Checks that each callback of a session was delivered. The receiver knows it by one id, with the same bytes for every
- * delivery. A run that was given up may have paused before, and reports how it ended.
+ * Checks that each callback of a session was delivered. All deliveries of one callback have the same id and the same bytes. A run
+ * that was given up reports its failure, and its pause if it has paused before.
  */
 export async function expectReported(
   client: Client,

@@ -1,6 +1,6 @@
 import type { ChatRequest, OpenAiStep } from '../../../model-server/openai-server.ts'
 
-/** `to`: the member that a delegate call is for, and the word of its task. */
+/** `to`: the member that executes a delegate call, and the first word of its task, which selects the member's plan. */
 type Call = readonly [tool: string, mark: string, to?: readonly [member: string, word: string]]
 
 /** The tool by which a leader gives a member a task. */
@@ -19,7 +19,8 @@ const PLANS: { readonly [word: string]: readonly (readonly Call[])[] } = {
       ['lookup', 'e'],
     ],
   ],
-  // Sources whose numbers the next completion records, and of which the last cites the first.
+  // The calls return sources. The completion after each round records their numbers, and the last completion cites the first
+  // source.
   cite: [
     [
       ['found', 'a'],
