@@ -100,7 +100,7 @@ describe.each([...WIRES.keys()])('%s', (wire) => {
     const session = await newSession(wire)
     completions = [{ parts: [call('pay')] }]
     await textOf('POST', `/v1/sessions/${session}/messages`, '{"content":"pay"}')
-    // A tool in JavaScript computes with its input.
+    // A tool gets its input as JavaScript numbers, which may be rounded.
     expect(inputs.at(-1)).toMatchObject({ id: 9_007_199_254_740_992, total: 10, rate: Infinity })
     expect(lastRequest()).toContain(onWire(wire, ARGUMENTS))
     const raw = JSON.stringify(ARGUMENTS)

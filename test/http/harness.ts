@@ -45,7 +45,7 @@ export interface HttpHarness {
   close(): Promise<void>
 }
 
-/** Creating it takes half of a harness's time. */
+/** Cached, because creating the document takes half of a harness's time. */
 let usualDocument: OpenApiDocument | undefined
 
 const documentOf = async ({ app }: Program): Promise<OpenApiDocument> =>
@@ -57,7 +57,7 @@ export async function openHttpHarness(
     readonly script?: readonly Turn[]
     readonly tools?: readonly Tool[]
     readonly policies?: Partial<Agent['policies']>
-    /** Beside `default` and `other`, or different from them. */
+    /** Agents in addition to `default` and `other`. An agent with one of these names replaces it. */
     readonly agents?: readonly (Partial<Agent> & Pick<Agent, 'name'>)[]
     readonly settings?: Partial<AppSettings>
     readonly change?: (ports: Ports) => Ports
@@ -169,7 +169,7 @@ export async function expectJson<Body = Record<string, unknown>>(
   return JSON.parse(text) as Body
 }
 
-/** A completion that every request waits for until it is released. */
+/** A completion that starts with a text and ends only after `letGo` is called, also for several requests. */
 export function heldTurn(): { readonly turn: Turn; letGo(): void } {
   const { promise, resolve } = Promise.withResolvers<void>()
   return {

@@ -19,7 +19,7 @@ const operations = (): { path: string; method: string; operation: Operation }[] 
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
   )
 
-/** Every value under `key`, anywhere. */
+/** Finds every value under `key`, at any depth. */
 function collect(value: unknown, key: string): unknown[] {
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value as object).flatMap(([name, inner]: [string, unknown]) => [
@@ -28,7 +28,7 @@ function collect(value: unknown, key: string): unknown[] {
   ])
 }
 
-/** The paths of all schemas of an array without `items`. */
+/** The paths of all array schemas without `items`. */
 function arraysWithoutItems(value: unknown, path = ''): string[] {
   if (typeof value !== 'object' || value === null) return []
   const { type, items } = value as { readonly type?: unknown; readonly items?: unknown }

@@ -14,10 +14,13 @@ afterEach(() => harness.close())
 
 const SECRET = 'the vault opens with aubergine'
 const search: Turn = { calls: [{ name: 'search_history', arguments: '{"query":"vault"}' }] }
-/** Rejects the next write of this kind, like a process that dies before it. */
+/** Kind of write that is rejected, as if the process died before it. Undefined: none. */
 let fails: 'update' | 'bindToOwner' | undefined
 
-/** Bob has written a secret. The agent `researcher` may search the whole tenant, `default` only its session's owner. */
+/**
+ * Bob has written a secret. The agent `researcher` may search the whole tenant; `default` may search only the history of its
+ * session's owner.
+ */
 async function open(): Promise<{ readonly all: Headers; readonly alice: Headers }> {
   fails = undefined
   const die = (): never => {

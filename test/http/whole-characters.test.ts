@@ -166,7 +166,7 @@ describe('with any split of a model’s deltas', () => {
     fc.array(unit, { maxLength: 3 }).map((units) => units.join('')),
     { minLength: 1, maxLength: 6 },
   )
-  /** Text in any pieces, UTF-16 unit by unit, with a call between two texts. */
+  /** Chunks of a text, of a call's arguments, and of a text after the call. The texts are sent one UTF-16 unit at a time. */
   const deltas = fc.record({ before: pieces, args: pieces, after: pieces })
   let script: {
     readonly before: readonly string[]

@@ -67,7 +67,7 @@ describe('a slow body', () => {
   afterEach(() => void vi.useRealTimers())
 
   const later = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds))
-  /** A body that begins with `first` bytes. Then twelve chunks of `bytes` follow, one every `everyMs`. */
+  /** A body that begins with `first` bytes. Twelve chunks of `bytes` bytes follow, one every `everyMs` milliseconds. */
   const coming = (bytes: number, everyMs: number, first = 100 * 1024): ReadableStream<Uint8Array> =>
     ReadableStream.from(
       (async function* () {

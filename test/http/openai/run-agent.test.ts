@@ -1,6 +1,6 @@
 /*
- * A run is executed by the agent that its request names as `model`, also where two clients continue one conversation at the same
- * time with different ones.
+ * A run is executed by the agent that its request names as `model`. This also holds if two clients continue one conversation at
+ * the same time with different agents.
  */
 import { afterEach, expect, test } from 'vitest'
 import type { Ports } from '../../../functions/runtime/program.ts'

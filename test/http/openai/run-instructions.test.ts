@@ -1,8 +1,8 @@
 /* Evidence, clients: A request runs under its own agent and instructions; a steered input begins a new chat
  * message. */
 /*
- * A run is executed under the system message of its own request, also where two clients continue one conversation at the same time with
- * different ones.
+ * A run is executed under the system message of its own request. This also holds if two clients continue one conversation at the
+ * same time with different system messages.
  */
 import { afterEach, expect, test } from 'vitest'
 import { completionOf, type Turn } from '../../agent/harness.ts'

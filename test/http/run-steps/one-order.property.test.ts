@@ -36,7 +36,7 @@ async function framesOf(response: Response, limit = Infinity): Promise<Frame[]> 
 
 const timeout = (): AbortSignal => AbortSignal.timeout(HANG_TIMEOUT_MS)
 
-/** Sends a request without the check against the description, because there are many. */
+/** Sends a request without checking it against the description, because the test sends many requests. */
 const ask = async (harness: HttpHarness, path: string, init: RequestInit = {}): Promise<Response> =>
   harness.program.app.fetch(
     new Request(`http://localhost:3000${path}`, {

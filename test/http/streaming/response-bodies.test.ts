@@ -46,7 +46,7 @@ test('unread bytes are limited over all clients, and a leaving client releases i
   await third.read()
   expect(all.isCrowded()).toBe(true)
   await third.cancel()
-  // A text that is already held needs no further budget.
+  // The budget already contains this text for `slow`, so a second reader needs no more.
   expect(await whole(shared.pieces(TEXT))).toBe(TEXT)
   await slow.cancel()
   shared.assertBudget(500_000)

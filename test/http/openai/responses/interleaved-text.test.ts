@@ -24,7 +24,10 @@ const call = (some: string): ModelEvent => ({
   toolName: 'look',
   arguments: some,
 })
-/** Events of an adapter for such a stream (completion-draft.ts): text after a call's first chunk is one part. */
+/**
+ * Events that an adapter emits (completion-draft.ts): all text after a call's first chunk is one part. With `isWoven`, chunks of
+ * text and of arguments alternate.
+ */
 const events = (isWoven: boolean): ModelEvent[] => [
   text(0, 'I look. '),
   call('{"at":'),

@@ -39,7 +39,7 @@ describe('a Response after another', () => {
       'Three.',
     ])
     expect(await log(conversationOf(first))).toHaveLength(4)
-    // Through another endpoint.
+    // This input is sent through another endpoint.
     const { id } = (await sessions()).find((one) => one['id'] === conversationOf(branch)) ?? {}
     await expectJson(harness, 200, 'POST', `/v1/sessions/${String(id)}/messages`, { content: 'By the way' })
     const third = await client.responses.create({ ...hello, previous_response_id: branch.id })

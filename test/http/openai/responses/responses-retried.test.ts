@@ -26,7 +26,7 @@ const broken = (...deltas: string[]): NonNullable<Options['script']>[number] =>
   }
 const conversationOf = ({ conversation }: OpenAI.Responses.Response): string => conversation?.id ?? ''
 const runOf = ({ id }: OpenAI.Responses.Response): string => id.slice('resp_'.length)
-/** Whether a Response after this one can be read. */
+/** Whether the session's next Response after this one can be read. */
 async function isBegun(before: OpenAI.Responses.Response): Promise<boolean> {
   const run = (await sessionsOf(harness))[0]?.['run'] as { readonly id: string }
   if (run.id === runOf(before)) return false

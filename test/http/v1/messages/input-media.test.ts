@@ -5,7 +5,7 @@ import { expectJson, openHttpHarness } from '../../harness.ts'
 import type { HttpHarness } from '../../harness.ts'
 import { PNG } from '../../../fixtures/png.ts'
 
-/** The first bytes of a bitmap of a pixel. */
+/** The first bytes of a one-pixel bitmap. */
 const BMP = Buffer.from('BM\x3a\0\0\0\0\0\0\0\x36\0\0\0\x28', 'latin1').toString('base64')
 
 interface Message {

@@ -15,7 +15,10 @@ const round = (call: string, name: string, at: string): object[] => [
 const rounds = (count: number, name: string): object[] =>
   Array.from({ length: count }, (_, n) => round(`call_${n}`, 'look', `${name} ${n}`)).flat()
 
-/** One turn of several steps: the first ends before the member's task, the others within the rounds of the member and the leader. */
+/**
+ * One turn that is imported in several steps. The first step ends before the member's task, and the others end within rounds of
+ * the member or the leader.
+ */
 const TURN = [
   { role: 'user', ...text('go') },
   ...rounds(37, 'leader'),
@@ -45,12 +48,14 @@ const withoutRound = (message: ExportedMessage): unknown => ({
 })
 
 interface Fault {
-  /** The append, counted from 1, before which `come` is awaited, or at which the process dies. */
+  /**
+   * Number of the disturbed append, counted from 1. `come` is awaited before this append. Without `come`, the process dies there.
+   */
   at: number
   come?: () => Promise<unknown>
 }
 
-/** Imports into a session, with one fault or other write at a chosen append. */
+/** Opens a program whose imports meet a fault, or another write, at the append that the test selects. */
 async function open(): Promise<{ fault: Fault; used: () => number }> {
   const fault: Fault = { at: 0 }
   let used = 0
@@ -84,7 +89,7 @@ const importTurn = (session: string, more: object, headers: Record<string, strin
     headers,
   )
 
-/** Runs follow one another, and in each the rounds of each loop count from 0. */
+/** Expects that runs do not overlap in the log. In each run, the rounds of each loop count from 0. */
 async function expectWhole(session: string): Promise<void> {
   const log = await lines(session)
   const begun = log.filter(({ run_id: run }, place) => run !== log[place - 1]?.run_id).map(({ run_id: run }) => run)

@@ -110,8 +110,9 @@ const numbering = (...all: readonly (readonly [message: string, from: unknown, c
 })
 const INPUT = { role: 'user', ...said('go') }
 /**
- * Results whose calls all have the same id. The completion after each result assigns its number, counting down. For one turn, a
- * much later completion does.
+ * A long log of three parts, in which all calls have the same id. The first turn has 45 results without numbers. After each of
+ * the next 60 results, a completion
+ * assigns its numbers, which decrease from result to result. The last completion assigns numbers to the first 45 results.
  */
 const LONG = [
   ...[INPUT, ...Array.from({ length: 45 }, (_, n) => sourced(`late-${n}`, `late ${n}`)).flat()],
@@ -130,7 +131,10 @@ const LONG_KEPT = [
 const titleOf = (numbered: string): string => numbered.slice(numbered.indexOf(' ') + 1)
 
 interface Fault {
-  /** The append, counted from 1, that is preceded by this write, or that fails before or after its own write. */
+  /**
+   * Number of the disturbed append, counted from 1. `come` is another write before this append. Without `come`, the append fails
+   * before or after its own write.
+   */
   at: number
   when: 'before' | 'after'
   come?: () => Promise<unknown>

@@ -12,7 +12,7 @@ let harness: HttpHarness
 afterEach(() => harness.close())
 
 const said = (text: string): object => ({ parts: [{ type: 'text', text }] })
-/** A round whose results are in the order of `places`. */
+/** A round whose results are in the order of `places`, the indexes of their calls. */
 function round(count: number, what: string, places = Array.from({ length: count }, (_, n) => n)): object[] {
   const calls = Array.from({ length: count }, (_, n) => ({ id: `call_${n}`, name: 'look', arguments: `{"n":${n}}` }))
   const results = places.map((n) => ({ role: 'tool', tool_call_id: `call_${n}`, ...said(`${what} ${n}`) }))
@@ -131,7 +131,7 @@ describe('a round that is longer than a step', () => {
           fault.come = async () => {
             await (what === 'import' ? bring(session, OTHER) : say(session, 'meanwhile'))
             if (what === 'death') await die()
-            // The step is tried once more; then comes the next.
+            // The next append repeats this step. The append after it stores the next step.
             if (what === 'later-death') Object.assign(fault, { at: steps.length + 2, come: die })
           }
           const isLast = what === 'later-death' && at === count
@@ -159,7 +159,7 @@ describe('a round that is longer than a step', () => {
     const { fault, steps } = await open()
     await create('s')
     const resume = async (): Promise<void> => {
-      // The step is tried once more; then comes the next.
+      // The next append repeats this step. The append after it stores the next step.
       fault.at = steps.length + 2
       await say('s', `${steps.length}`)
     }

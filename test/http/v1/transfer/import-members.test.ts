@@ -20,7 +20,7 @@ const asks = (...ids: string[]): object => ({
   tool_calls: ids.map((id) => ({ id, name: 'delegate_task_to_member', arguments: '{}' })),
 })
 const returns = (id: string): object => ({ role: 'tool', tool_call_id: id, ...text(`result of ${id}`) })
-/** Messages of a member for the call with this id: more than one step of an import holds. */
+/** Messages of a member that works for this call. They are too many for one step of an import. */
 const member = (names: object): object[] =>
   [
     { role: 'user', ...text('the task') },
@@ -28,7 +28,7 @@ const member = (names: object): object[] =>
     { role: 'assistant', ...text('done') },
   ].map((one) => ({ ...one, agent: 'member', ...names }))
 
-/** Models use ids again: in each round, and in each loop. */
+/** Models reuse call ids in each round and in each loop. */
 const byId = [
   { role: 'user', ...text('go') },
   ...[asks('call_0', 'call_1'), returns('call_0'), returns('call_1')],

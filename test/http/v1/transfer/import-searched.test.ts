@@ -20,7 +20,8 @@ const calls = (name: string, input: object = {}) => ({
 const task = calls('delegate_task_to_member', { member: 'clerk', task: 'find out' })
 
 /**
- * An event, and then turns that search for it and repeat it: by an agent alone, by a team's member, and by its leader.
+ * An event, followed by turns that search for it and repeat it. The searches are made by a single agent, by a team's member, and
+ * by the team's leader.
  */
 const SCRIPT = [
   ...[calls('look'), { text: 'seen' }],

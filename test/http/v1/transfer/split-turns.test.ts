@@ -42,7 +42,7 @@ const create = (id: string): Promise<object> => expectJson(harness, 201, 'POST',
 const importAll = (session: string, messages: readonly object[], more: object = {}): Promise<object> =>
   expectJson(harness, 200, 'POST', `/v1/sessions/${session}/import`, { format: 'native', messages, ...more })
 
-/** Which messages are of the same run, by the place of the run's first. */
+/** For each message, returns the index of the first message of its run. */
 const runPlaces = (messages: readonly ExportedMessage[]): number[] =>
   messages.map(({ run_id: run }) => messages.findIndex((one) => one.run_id === run))
 
@@ -103,5 +103,5 @@ test('the calls of a turn that was split twice are not confused with equal ids o
 
 const withoutPlace = (message: unknown): unknown => ({ ...(message as object), round: 0, created_at: '' })
 
-/** A call without a result gets one. */
+/** Whether the message has calls. The import adds a result to a call without one. */
 const isCall = (message: object | undefined): boolean => message !== undefined && 'tool_calls' in message
