@@ -1,11 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /**
- * Milliseconds after which an operation counts as hung. A busy machine may be slow, so this is no promise of a time.
+ * Milliseconds after which an operation counts as hung. The limit is long, because a busy machine may be slow; it is not a
+ * promised time.
  */
 export const HANG_TIMEOUT_MS = 180_000
 
-/** How often a promise of a time is tried again: it is made for a machine that has the time, which one with other work may not. */
+/**
+ * Number of retries of a test for a promised time. The promise is for an idle machine, and other work may slow down an attempt.
+ */
 export const PROMISED_TIME_RETRIES = 4
 
 /** Returns the result of `check` as soon as it does not throw. Retries every `every` milliseconds. */

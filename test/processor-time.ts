@@ -1,19 +1,25 @@
 import { yieldToEventLoop } from '../functions/domain/time/yield-to-event-loop.ts'
 
-/** Milliseconds that this thread has worked. Other work on the machine hardly changes it, as it does the time of the clock. */
+/**
+ * Returns the processor time that this thread has used, in milliseconds. Other work on the machine hardly affects it, in contrast
+ * to clock time.
+ */
 export function processorTime(): number {
   const { user, system } = process.threadCpuUsage()
   return (user + system) / 1_000
 }
 
-/** The milliseconds of processor time that this work of this thread takes. */
+/** Executes `work` and returns the processor time that this thread used meanwhile, in milliseconds. */
 export async function processorTimeOf(work: () => unknown): Promise<number> {
   const before = processorTime()
   await work()
   return processorTime() - before
 }
 
-/** The milliseconds of processor time that the longest turn of the event loop takes meanwhile: so long does it hold up all else. */
+/**
+ * Executes `work` and returns the processor time of the longest tick of the event loop, in milliseconds. Such a tick delays all
+ * other work of the thread.
+ */
 export async function longestTurn(work: () => Promise<unknown>): Promise<number> {
   let [last, longest, isOver] = [processorTime(), 0, false]
   const note = (): void => {

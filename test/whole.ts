@@ -1,2 +1,2 @@
-/** `WHOLE=1`: suites run all of what they can, for `npm run assurance`. As a rule they run a short part of it. */
+/** Whether suites run all of their cases (`WHOLE=1`), as for `npm run assurance`. By default, they run only some of them. */
 export const isWhole = process.env['WHOLE'] === '1'

@@ -15,7 +15,10 @@ const caller = (id: string, tenant = 't', caps: ApiKey['caps'] = {}): Caller => 
   secretHash: id,
 })
 
-/** Calls of one process. `places`: the last end of each call in all processes, by key and call. */
+/**
+ * Creates the open requests of one process. `places` has the latest end time of each request in all processes, by key and
+ * request.
+ */
 function open(places = new Map<string, number>()) {
   const good = new Set(['one', 'two'])
   const sleeps: { readonly milliseconds: number; wake(): void }[] = []

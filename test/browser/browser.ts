@@ -31,7 +31,7 @@ export interface Opened {
   close(): Promise<void>
 }
 
-/** Disables the browser's own network requests. Root has no sandbox. */
+/** Disables the browser's own network requests, and its sandbox, which does not work under root. */
 const FLAGS = [
   '--no-sandbox',
   '--disable-gpu',
@@ -64,7 +64,7 @@ export async function openBrowser(env: Readonly<Record<string, string>> = {}): P
       const page = await context.newPage()
       page.on('pageerror', (error) => complaints.push(`${path}: ${error.message}`))
       page.on('console', (message) => {
-        // The browser logs a response with an error status itself. The page shows it.
+        // The browser itself logs each response with an error status. The page shows these errors, so they are no fault here.
         if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
           complaints.push(`${path}: ${message.text()}`)
       })

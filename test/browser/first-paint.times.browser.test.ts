@@ -40,7 +40,10 @@ beforeAll(async () => {
 })
 afterAll(() => opened.close())
 
-/** Opens a window without a cache whose network is throttled. `selector`: the page keeps the time of its first paint. */
+/**
+ * Opens a window without a cache whose network is throttled. The page records the time of the first paint of the element
+ * `selector`.
+ */
 async function openThrottled(selector: string): Promise<Page> {
   const page = await opened.show('/docs')
   const session = await page.context().newCDPSession(page)

@@ -38,7 +38,7 @@ test(
         '-C',
         installed,
       ])
-      // Copies the packages that it needs, like an install.
+      // Links the packages that the installed program needs.
       symlinkSync(resolve('node_modules'), join(installed, 'node_modules'))
       const env = { ...process.env, TOOLTRAIL_DATA: join(folder, 'data'), TOOLTRAIL_URL: '', NO_COLOR: '1' }
       const run = (...words: string[]): string =>
@@ -61,7 +61,7 @@ test(
       ]
       execFileSync(process.execPath, [resolve('node_modules/typescript/bin/tsc'), ...compiler], { cwd: folder })
       expect(execFileSync(process.execPath, ['program.mts'], { encoding: 'utf8', cwd: folder })).toBe('ApiProblem\n')
-      // Another thread has indexed it.
+      // Another thread has indexed the call.
       expect(run('search', 'timezone')).toContain('TOOL CALL: current_time(«timezone»="UTC")')
     } finally {
       rmSync(folder, { recursive: true })

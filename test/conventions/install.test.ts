@@ -14,7 +14,7 @@ const { scripts, dependencies, optionalDependencies } = readJson('package.json')
 const { packages } = readJson('package-lock.json') as {
   readonly packages: Readonly<Record<string, { readonly dev?: boolean; readonly hasInstallScript?: boolean }>>
 }
-/** The folders that `npm ci --omit=dev` makes. */
+/** The folders that `npm ci --omit=dev` creates. */
 const forRunning = Object.keys(packages).filter((path) => path !== '' && packages[path]?.dev !== true)
 
 /** Returns the size on disk, in bytes: 0 for a package of the lock file that is only installed on other platforms. */

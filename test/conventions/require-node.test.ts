@@ -51,7 +51,7 @@ describe('a tree without installed packages', () => {
   cpSync(join(ROOT, 'scripts'), join(folder, 'scripts'), { recursive: true })
   cpSync(join(ROOT, 'package.json'), join(folder, 'package.json'))
 
-  // `install.test.ts` checks that each npm script begins with one of them.
+  // `install.test.ts` checks that each npm script begins with one of these two guards.
   test.each([
     ['20.20.2', 'require-node.mjs'],
     ['24.21.0', 'require-node.mjs'],

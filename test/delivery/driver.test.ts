@@ -13,7 +13,7 @@ afterEach(() => harness.close())
 
 const key: SessionKey = { tenant: 'default', session: 's' }
 
-/** A program whose runs have deliveries for a channel `paper`, over a clock that is `ahead` of the real one. */
+/** Opens a program whose runs have deliveries for a channel `paper`. Its clock is `ahead` milliseconds ahead of real time. */
 async function open(channel: Channel, script: readonly Turn[] = [{ text: 'Hello.' }]): Promise<{ ahead: number }> {
   const time = { ahead: 0 }
   harness = await openHttpHarness({
@@ -225,7 +225,7 @@ test('only a delivery that is due before the next sweep gets its own hint', asyn
     { retryAt: now },
   ])
   for (let attempt = 0; attempt < 3; attempt++) await serve()
-  // The last could not be sent: the sweep finds it.
+  // The last hint could not be sent, so a sweep finds the delivery.
   expect(reported.hints).toEqual([expect.closeTo(30, -1), 0])
   expect(await stored(id)).toMatchObject({ status: 'pending', failures: 0 })
   expect(reported.failed).toEqual([])

@@ -31,7 +31,7 @@ async function open() {
   const logger = { ...ports.logger, error: (line: string) => void reported.lines.push(line) }
   const queue = { send: async () => void reported.hints++ }
   const begun: string[] = []
-  /** A process; one that `dies` does nothing more once it has begun a delivery, and gives back nothing. */
+  /** Starts a delivering process. Its channel records each delivery that begins, then calls `deliver`. */
   const start = (deliver: (delivery: Delivery, signal: AbortSignal) => Promise<Outcome>): DeliveryDriver => {
     const channel: Channel = {
       begins: 'hint',
@@ -48,7 +48,10 @@ async function open() {
   const add = (id: string) => ports.outbox.add({ ...KEY, id }, { kind: 'paper', target: {} }, {})
   const read = async (id: string) => (await ports.outbox.read({ ...KEY, id })) as Delivery
   const sweep = () => hintDueDeliveries({ ...ports, clock, logger, queue })
-  /** Delivers what is due in a process that dies from it, and lets its claims expire. */
+  /**
+   * Starts the due deliveries in a process that dies from them. Lets its claims expire, and returns the number of deliveries that
+   * began.
+   */
   const die = async (): Promise<number> => {
     const before = begun.length
     await start(() => new Promise(() => undefined)).serve(KEY)
@@ -59,7 +62,7 @@ async function open() {
   return { time, reported, begun, start, add, read, sweep, die }
 }
 
-/** Its wait in milliseconds, rounded to a second. */
+/** The time until the delivery is due, in milliseconds, rounded to a second. */
 const waitOf = ({ due = 0 }: Delivery, ahead: number): number => Math.round((due - Date.now() - ahead) / 1_000) * 1_000
 
 test('a delivery that crashes its workers waits longer each time, and fails after twenty crashes with the reason', async () => {

@@ -46,7 +46,7 @@ test('a program without the settings leaves a delivery as it is, and another pro
 test('a program without the settings does not postpone a delivery that waits in another program', async () => {
   const { outbox } = single.harness.ports
   const added = await read()
-  // The other program has marked it, and has no place for it yet.
+  // The other program has sent a hint for the delivery, but has no free slot for it yet.
   if (added !== undefined) await outbox.change(added, { hinted: true, due: Date.now() - 1 })
   const waiting = await read()
   await sweep()

@@ -25,7 +25,7 @@ const variables = (
 }
 const MODEL = { MODEL: 'openai-compatible/scripted' }
 
-/** `channels`: where Slack, receivers and the agents' file of this suite are. */
+/** `channels`: variables with the addresses of this suite's Slack, receivers and agents' file. */
 const changesWith = (channels: Readonly<Record<string, string>>): readonly Change[] => [
   {
     resource: /^TooltrailApi[0-9A-F]{8}$/,

@@ -14,7 +14,7 @@ import { startModel } from './model-script.ts'
 import { openOutside } from './outside.ts'
 import type { Outside } from './outside.ts'
 
-/** `DEPLOYED=prod npm run test:engines -- test/deployed` runs another one. */
+/** The tested environment. `DEPLOYED=prod npm run test:engines -- test/deployed` tests another one. */
 export const ENVIRONMENT = process.env['DEPLOYED'] ?? 'dev'
 const FUNCTIONS = ['Api', 'Worker', 'Indexer', 'Sweeper'] as const
 export type FunctionName = (typeof FUNCTIONS)[number]

@@ -36,7 +36,7 @@ export interface SentRequest {
   readonly body: string | Uint8Array
 }
 
-/** Sets a client's time limit for each request in milliseconds, returned by `limitOf` says. */
+/** Sets a client's time limit for each request: `limitOf` returns it in milliseconds. */
 export function limitEach(
   { config: { requestHandler } }: DynamoDBClient | S3Client,
   limitOf: (request: SentRequest) => number,

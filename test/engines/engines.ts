@@ -23,10 +23,10 @@ const START: { readonly [name in NeedName]: () => Promise<Engine> } = {
   sqs: startSqs,
 }
 
-/** `DYNAMODB_ENDPOINT` and others: an engine that already runs. */
+/** Name of the variable with the address of an engine that already runs, such as `DYNAMODB_ENDPOINT`. */
 export const endpointVariable = (name: NeedName): string => `${name.toUpperCase()}_ENDPOINT`
 
-/** Returns the engine in its variable, or starts one. Rejects with the reason if it is unavailable. */
+/** Returns the engine that its variable names, or starts one. Rejects with the reason if the engine is unavailable. */
 export async function startEngine(name: NeedName): Promise<Engine> {
   const given = process.env[endpointVariable(name)]
   if (given === undefined || given === '') return START[name]()

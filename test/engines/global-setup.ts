@@ -48,7 +48,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   return stopAll
 }
 
-/** CI systems set it to `true` or `1`. */
+/** Whether this is a CI system, which sets the variable `CI` to `true` or `1`. */
 const isInCi = (): boolean => !['', '0', 'false', undefined].includes(process.env['CI'])
 
 function enginesOf(text: string): NeedName[] {

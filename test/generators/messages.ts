@@ -11,7 +11,7 @@ import type {
 
 const START = 1_700_000_000_000
 
-/** The id of a log's first message, chosen by a number. */
+/** The id of a log's first message. The id ends with the number `place`. */
 const firstId = (place: number): string => `${nextId(undefined, START).slice(0, -16)}${String(place).padStart(16, '0')}`
 
 /** Builds a log from one line per message. Ids increase from the first; rounds and indexes are counted. */

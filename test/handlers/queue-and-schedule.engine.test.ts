@@ -113,7 +113,7 @@ withEngines(['dynamodb', 's3', 'sqs'], ({ dynamodb, s3, sqs }) => {
     const { key } = await queued('lost')
     const gone = await queued('gone')
     await stores.deletion.tombstone(gone.key)
-    // For this long, a deletion belongs to the process that began it.
+    // During this time, only the process that began a deletion may continue it.
     await sleep(2_000)
     await handler({}, context)
     expect(await hints()).toEqual([key])

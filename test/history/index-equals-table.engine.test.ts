@@ -11,7 +11,10 @@ import { withEngines } from '../engines/with-engines.ts'
 import { writeCorpus, type WrittenCorpus } from './index-corpus.ts'
 import { openIndexHarness, type IndexHarness } from './index-harness.ts'
 
-/** `MESSAGES=20000 npm run test:engines -- test/agent/index-equals-table` for the whole proof. */
+/**
+ * Number of messages. `MESSAGES=20000 npm run test:engines -- test/history/index-equals-table.engine.test.ts` runs the whole
+ * proof.
+ */
 const MESSAGES = Number(process.env['MESSAGES'] ?? 2_000)
 const DELETED_SESSIONS = 8
 const BATCH = 100

@@ -20,7 +20,7 @@ const session: Session = {
 }
 const [one, two, gone] = writeLog().user('one').user('two').user('gone').log as [Message, Message, Message]
 
-/** Rows and a writer in memory. The rows of `gone` do not exist. */
+/** Rows and a writer in memory. Only the messages `one` and `two` have rows; the message `gone` has none. */
 function harness(
   fate: (change: HistoryChange, indexDeadLetters: DeadLetterSink) => Promise<WriteOutcome> = async () => ({
     done: true,

@@ -97,7 +97,9 @@ describe('docs/operations', () => {
   const text = whole
     .replaceAll(/\$\(\(.*?\)\)|\$\(date [^)]*\)/g, 'x')
     .replaceAll(/(--[\w-]+) ("[^"\n]*"|'[^'\n]*')/g, '$1 x')
-  /** Commands that begin with these words: the words behind them, without comments and what follows in the sentence. */
+  /**
+   * Finds commands that begin with `start`. Returns the arguments of each, without comments and without the rest of the sentence.
+   */
   const argumentsOf = (start: string): string[][] =>
     [...text.matchAll(new RegExp(`${RegExp.escape(start)}([^\\n\`#|;)]*)`, 'g'))].map(([, rest = '']) =>
       rest

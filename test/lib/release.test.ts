@@ -8,7 +8,7 @@ const dev = synthesise(environmentNamed('dev'))
 const prod = synthesise(environmentNamed('prod'))
 const atOnce = synthesise(readEnvironment('prod', { alarmEmail: 'oncall@example.com', canary: 'off' }))
 
-/** Every caller of a function, with the names of functions and aliases in it: `Api`, `ApiAlias`. */
+/** Every resource that calls a function, with the functions and aliases that it names, such as `Api` and `ApiAlias`. */
 function calls({ resources }: Synthesised): Map<string, string[]> {
   const named = (value: unknown): string[] => [
     ...new Set(

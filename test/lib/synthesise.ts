@@ -34,7 +34,7 @@ export interface Synthesised {
   readonly search: Template
   readonly app: Template
   readonly monitoring: Template
-  /** Resources of all four, by `stack/logical id`. */
+  /** Resources of all four templates, by `stack/logical id`. */
   readonly resources: Readonly<Record<string, Resource>>
 }
 

@@ -68,7 +68,7 @@ describe('the delivery of work', () => {
         return reserved === undefined ? [] : [[/Tooltrail([A-Z][a-z]+)/.exec(id)?.[1] ?? id, reserved]]
       })
     expect(Object.fromEntries(reservedOf('prod'))).toEqual({ Indexer: 20, Sweeper: 2 })
-    // AWS refuses this in a new account, and with it the whole stack.
+    // In a new account, AWS refuses reserved concurrency, and the deployment of the stack fails.
     expect(reservedOf('dev')).toEqual([])
   })
 
@@ -77,7 +77,7 @@ describe('the delivery of work', () => {
     expect(configs).toHaveLength(1)
     expect(configs[0]).toMatchObject({ MaximumRetryAttempts: 0, MaximumEventAgeInSeconds: 60, Qualifier: '$LATEST' })
     expect(JSON.stringify(configs[0]?.['FunctionName'])).toContain('Sweeper')
-    // Only asynchronous invocations need such a limit, and only this function has them.
+    // Only asynchronous invocations need a limit of retries, and only the sweeper is invoked asynchronously.
     const rules = ofType(dev, 'AWS::Events::Rule').map(([, { Properties }]) => JSON.stringify(Properties['Targets']))
     expect(rules.filter((targets) => targets.includes('Tooltrail'))).toHaveLength(1)
   })

@@ -6,9 +6,9 @@ import { startRecordingServer } from './recording-server.ts'
 import type { ScriptedCompletion, ScriptedPart } from './scripted-completion.ts'
 
 /**
- * Response of the server to one request. Streams a completion, given as parts or as a recorded assistant message. The
- * stream is cut after `cutAfter` frames, or silent after `hangAfter`. Or refuses the request with a status and headers such as
- * `Retry-After`.
+ * Response of the server to one request. It is either a stream or a refusal. A stream contains a completion, given as parts or as
+ * a recorded assistant message. It is cut after `cutAfter` frames, or silent after `hangAfter` frames. A refusal has a status and
+ * headers such as `Retry-After`.
  */
 export type OpenAiStep =
   | {

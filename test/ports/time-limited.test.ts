@@ -16,7 +16,7 @@ afterEach(async () => {
 })
 
 const never = (): Promise<never> => new Promise(() => undefined)
-/** A store that takes requests and says nothing. */
+/** A store that accepts requests and never responds. */
 const stalled = (ports: Ports): Ports => ({
   ...ports,
   janitor: { ...ports.janitor, due: never, postpone: never },

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { definedFields } from '../../functions/domain/defined-fields.ts'
 import { REGION } from '../engines/region.ts'
 
-/** Replacements of AWS: the engines, and everything else at `control`. */
+/** Replacements of AWS: the engines, and a server at `control` for all other services. */
 interface Surroundings {
   readonly control: string
   readonly engines: { readonly dynamodb: string; readonly s3: string; readonly sqs: string }

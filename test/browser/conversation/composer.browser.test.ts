@@ -131,7 +131,7 @@ describe('while the server is down', () => {
     const { page, id } = await openSession()
     await say(page, 'first')
     await log(page).getByText('you said "first"').waitFor()
-    // Wait for the end of the run: an input to a running run would be returned instead.
+    // The run must end first: the page would return an input to a running run to the input field.
     await page.getByRole('button', { name: 'Stop' }).waitFor({ state: 'detached' })
     await opened.restart(async () => {
       await say(page, 'second')
@@ -164,7 +164,7 @@ test('the page warns that a message cancels the waiting calls, also in screen re
   await page.getByText('A message cancels the call of demo_publish that waits for you.').waitFor()
   const described = (await field(page).getAttribute('aria-describedby')) ?? ''
   expect(await page.locator(`#${described}`).textContent()).toContain('A message cancels the call of demo_publish')
-  // They appear as cancelled during the run of the message that cancels them.
+  // The waiting calls appear as cancelled during the run of the message that cancels them.
   await say(page, 'wait 30 seconds')
   await log(page).getByText('demo_wait(seconds=30)').waitFor()
   await page.locator('.call .state.cancelled').waitFor({ timeout: 5_000 })

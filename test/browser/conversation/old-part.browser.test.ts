@@ -36,7 +36,10 @@ beforeEach(async () => {
 })
 afterAll(() => opened.close())
 
-/** Shows the oldest part of the log, scrolled to `before` pixels above its end. `letGo` lets newer messages load. */
+/**
+ * Shows the oldest part of the log, scrolled to `before` pixels above the end of this part. Newer messages load after `letGo` is
+ * called.
+ */
 async function showOldPart(before = 0): Promise<{ readonly page: Page; readonly place: number; letGo(): void }> {
   const page = await opened.show('/')
   const { promise: held, resolve } = Promise.withResolvers<undefined>()
@@ -56,7 +59,7 @@ async function showOldPart(before = 0): Promise<{ readonly page: Page; readonly 
 const input = (page: Page, text: string) => page.locator('.entry.user', { hasText: new RegExp(`${text}$`) })
 const placeOf = async (page: Page, text: string): Promise<number> =>
   Math.round((await input(page, text).boundingBox())?.y ?? Number.NaN)
-/** Heights are fractions of a pixel. */
+/** Accepts a difference of one pixel, because heights have fractions of a pixel. */
 const about = (place: number): number[] => [place - 1, place, place + 1]
 
 test('the viewport stays at the end of an old part when newer messages arrive', async () => {

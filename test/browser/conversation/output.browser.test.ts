@@ -50,7 +50,7 @@ test('a chunk that failed to load is read at the next request, and a failed down
   )
   const dialog = page.getByRole('dialog')
   await page.locator('.line').first().waitFor()
-  // The scroll asks for the second part.
+  // The scroll requests the second part of the output.
   await page.evaluate(`document.querySelector('.output').scrollTop = 1e7`)
   await dialog.getByRole('alert').waitFor()
   await page.getByLabel('Search in this output').fill('line 59999')

@@ -84,7 +84,7 @@ describe('the callback of a steered input', () => {
   const background = { prefer: 'respond-async' }
   let ahead = 0
 
-  /** Opens a program whose tool `wait` ends with the returned function. */
+  /** Opens a program. Its tool `wait` ends when the returned function is called. */
   async function open(script: readonly Turn[]): Promise<() => void> {
     const channels = channelSettings({
       webhooks: {},
@@ -129,7 +129,7 @@ describe('the callback of a steered input', () => {
 
   test('reports a pause after that input, also if the clock of the executing process is behind', async () => {
     const endWait = await open([{ calls: [{ name: 'wait', id: 'a' }] }, { calls: [{ name: 'ask', id: 'b' }] }])
-    // The store that accepts inputs keeps its own clock.
+    // Only the clock of the executing process is behind. The store that accepts inputs uses its own clock.
     ahead = -20_000
     await expectJson(harness, 202, 'POST', '/v1/sessions/s/messages', { content: 'hi', tools }, background)
     await expect.poll(() => harness.requests.length).toBe(1)

@@ -22,7 +22,7 @@ export interface MortalProgram {
 
 const SECRETS: Readonly<Record<string, string>> = { SLACK_BOT_TOKEN: BOT_TOKEN, SLACK_SIGNING_SECRET: SIGNING_SECRET }
 
-/** The program on SQLite in a shared folder, with a clock that is `ahead` by some milliseconds. */
+/** The program on SQLite in a shared folder. Its clock is `ahead` milliseconds ahead of real time. */
 export function openMortalProgram(options: {
   readonly folder: string
   readonly slack: SlackServer

@@ -18,7 +18,7 @@ import { repliesOf, wholeText } from './outbound/reply-fixture.ts'
 
 const QUESTION = { channel: 'D1', user: 'U1', text: 'is it fine?' }
 const WHOLE = 'Let me look.\n\nIt is fine.'
-/** Milliseconds by which the next program's clock is ahead, so leases and claims of the one before have expired. */
+/** Milliseconds by which the next program's clock is ahead, so that leases and claims of the previous program have expired. */
 const LATER = 200_000
 
 const slow = defineTool({

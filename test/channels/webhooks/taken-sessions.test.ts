@@ -26,7 +26,7 @@ async function open(): Promise<void> {
 }
 
 let deliveries = 0
-/** The session of the delivery. */
+/** Sends a delivery. Returns the id of its session. */
 async function deliver(owner = 'ada'): Promise<unknown> {
   const id = `m-${++deliveries}`
   const body = JSON.stringify({ id: '7', text: `delivery ${deliveries}`, who: owner })
@@ -57,7 +57,7 @@ test('deliveries for a session id in use stay in one replacement session after t
   expect(await deliver()).toBe(second)
   expect(await deliver('bob')).toBe(second)
   expect(await sessions.read(keyOf(second))).toMatchObject({ owner: 'ada', byChannel: true })
-  // After their deletion, the taken ids are free, but the conversation stays in its session.
+  // The deletion of the sessions `s-7` and `first` frees their ids, but the conversation stays in its session.
   for (const session of ['s-7', first]) await deletion.tombstone(keyOf(session))
   expect(await deliver()).toBe(second)
   expect((await reader.runs(keyOf('s-7'), { limit: 9 })).runs).toEqual([])

@@ -20,7 +20,10 @@ interface Message {
 
 const timeOf = (second: number): string => new Date(Date.UTC(2026, 9, 1, 10, 0, second)).toISOString()
 
-/** A session file of which the first parser dropped a queued input and a command, and stored a notice as an input. */
+/**
+ * Creates a session file that the first parser imported incorrectly. It dropped a queued input and a command, and stored a notice
+ * as an input.
+ */
 function createFile() {
   const sessionId = crypto.randomUUID()
   const line = (second: number, fields: object): object => ({

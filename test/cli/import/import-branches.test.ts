@@ -12,7 +12,9 @@ type Said = (role: 'user' | 'assistant', text: string) => string
 const KINDS = ['claude-code', 'codex'] as const
 type Kind = (typeof KINDS)[number]
 
-/** Returns the names of a conversation and of its file, and a line of it. `timed`: as files have times. */
+/**
+ * Returns the id of a conversation, the name of its file, and a function that builds a line. With `timed`, lines have timestamps.
+ */
 function conversation(kind: Kind, number: number, timed = true): { id: string; file: string; said: Said } {
   const id = `0b9f1c1e-1111-4222-8333-44445555666${number}`
   let count = 0

@@ -9,7 +9,7 @@ const folder = mkdtempSync(join(tmpdir(), 'tooltrail-growing-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
 const ID = '11111111-1111-4111-8111-111111111111'
-/** Slightly more, because file times have fractions of milliseconds. */
+/** Slightly more than a day, because file times have fractions of milliseconds. */
 const DAY_MS = 24 * 3_600_000 + 10
 
 /** A line of Claude Code, at this second. */
@@ -81,7 +81,7 @@ const CODEX = [
 
 type Line = { readonly timestamp: string }
 
-/** Imports a file with these lines, beside the sub-agent's file at that time. Returns the messages. */
+/** Imports a file with these lines, and the sub-agent's file with its lines up to `until`. Returns the messages. */
 async function messagesOf(
   kind: Kind,
   path: string,

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { beforeEach, expect, test } from 'vitest'
 import { declareImporting } from '../../e2e/backend/importing.ts'
 
-/** A file written by the real package; `write_checkpoints.py` beside it says how. */
+/** A file that the real package wrote with `write_checkpoints.py` of the same folder. */
 const REAL = fileURLToPath(new URL('checkpoints/langgraph.sqlite', import.meta.url))
 const FILMS = 'langgraph-sqlite-5b0c1c1e-1111-4222-8333-444455556666'
 const NAME = 'langgraph.sqlite'
@@ -121,7 +121,7 @@ test('a damaged checkpoint is reported, and all others are imported; another kin
   for (const fault of importing.faults) expect(fault).toMatch(/langgraph\.sqlite:\d+: the checkpoint cannot be read: /)
   const all = await sessions()
   expect(await rolesOf(idOf(all, 'short'))).toEqual(['user', 'assistant', 'user', 'assistant'])
-  // This step was the only one with the call.
+  // Only the unreadable step contained the call.
   expect(await rolesOf(idOf(all, 'ship / 1'))).toEqual(['user'])
   writeFileSync(path, 'not a database')
   expect(await run()).toMatchObject({ files: 0, failed: 1 })

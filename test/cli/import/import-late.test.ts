@@ -113,7 +113,7 @@ test('a result that arrives after its loop continued is stored permanently as a 
   expect(await run('openai')).toMatchObject({ messages: 5 })
   writeOld('a.jsonl', ...begun, late, { role: 'assistant', content: 'done' }, late)
   expect(await run('openai')).toMatchObject({ messages: 3 })
-  // Its call is no longer open.
+  // The repeated result is reported, because its call is no longer open.
   expect(importing.faults).toHaveLength(1)
   expect(await run('openai')).toMatchObject({ messages: 0 })
   expect(await shapeOf(await only())).toEqual([

@@ -26,9 +26,9 @@ const WORDS: [RegExp, string][] = [
 ]
 
 /**
- * The rule is 20 words (CONTRIBUTING.md, "Style"). The limits are higher, because a code name, a path or a condition in
- * front counts as words too. A sentence beyond them has two ideas. The limit of pages is lower, because their readers do not see
- * the code.
+ * The style guide allows 20 words a sentence (CONTRIBUTING.md, "Style"). The limits here are higher, because names in code and
+ * paths count as words, too. A sentence that exceeds them has two ideas. The limit for pages is lower than that for comments,
+ * because readers of pages do not see the code.
  */
 const MAX_COMMENT_WORDS = 30
 const MAX_PROSE_WORDS = 25

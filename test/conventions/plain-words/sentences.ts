@@ -58,7 +58,7 @@ const paragraphsOf = (text: string): string[] =>
 
 type Named = { type: string; name?: string; object?: Named; callee?: Named; tag?: Named }
 
-/** `test` of `test.each([…])('…')` and `describe.skipIf(x)('…')`. */
+/** Returns the function's first name: `test` for `test.each([…])('…')`, and `describe` for `describe.skipIf(x)('…')`. */
 function functionName(node: Named): string | undefined {
   if (node.type === 'Identifier') return node.name
   const inner = node.object ?? node.callee ?? node.tag

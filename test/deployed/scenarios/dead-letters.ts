@@ -105,7 +105,7 @@ export function declareDeadLetters(system: () => System): void {
   })
 }
 
-/** `npm run redrive -- --env dev`, which finds everything by the stacks' outputs. */
+/** Runs `npm run redrive -- --env dev`. The command finds all resources by the outputs of the stacks. */
 async function redrive({ deployment, engines }: System) {
   const control = await startControlPlane()
   try {

@@ -5,7 +5,7 @@ import { awsBackend } from '../backend/aws-backend.ts'
 import { generatedRoundTripsOn, roundTripsOn } from '../rules/round-trips.ts'
 import { oddest } from '../transcripts/oddest.ts'
 
-/** Number of conversations. `WHOLE=1 npm run test:engines -- test/e2e/rules/round-trips` tests all of them. */
+/** Number of conversations. `WHOLE=1 npm run test:engines -- test/e2e/engines/round-trips.engine.test.ts` tests all of them. */
 const CONVERSATIONS = isWhole ? Infinity : 5
 
 withEngines(['dynamodb', 'opensearch', 's3', 'sqs'], (endpoints) => {

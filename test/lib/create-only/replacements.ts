@@ -16,7 +16,7 @@ export interface Replacement {
   readonly type: string
   /** Create-only properties with another value. */
   readonly because: readonly string[]
-  /** Whether its name stays, so that the replacement cannot be created beside it. */
+  /** Whether the replacement has the same name, so that it cannot be created beside the old resource. */
   readonly hasFixedName: boolean
 }
 

@@ -39,7 +39,10 @@ function render(resource: unknown): string {
   return join === undefined ? '…' : join[1].map(render).join(join[0])
 }
 
-/** Writes to a domain without an index, which then lacks its own alias. Returns the requests that are sent, as rights. */
+/**
+ * Writes to a domain without an index; the created index has no alias of its own yet. Returns the rights that the sent requests
+ * need.
+ */
 async function requestsOfWrites(): Promise<ReadonlySet<string>> {
   const sent = new Set<string>()
   const index = `history-v${INDEX_VERSION}-first`
@@ -63,11 +66,11 @@ async function requestsOfWrites(): Promise<ReadonlySet<string>> {
   return sent
 }
 
-/** The probe of a new index expects these results; a write has one item. */
+/** Results for a bulk request: three for the writer's probe of a new index, and one for a write. */
 const itemsOf = (body: string): object[] =>
   (body.trim().split('\n').length === 5 ? [201, 409, 200] : [200]).map((status) => ({ index: { status } }))
 
-/** A right of a role as a pattern for requests. */
+/** Converts a role's right to a pattern for requests. */
 function toPattern(right: string): RegExp {
   const [action = '', path = ''] = right.split(/ .*?\//)
   return new RegExp(`^${RegExp.escape(`${action} ${path}`).replaceAll('\\*', '.*')}$`)
@@ -108,7 +111,7 @@ const RIGHTS = {
     's3: DeleteObject DeleteObject GetObject GetObject ListBucket ListBucket PutObject',
     'sqs: SendMessage',
   ],
-  /** EventBridge, for the topic of alarms. */
+  /** The permission of EventBridge to publish to the topic of alarms. */
   other: ['sns: Publish'],
 }
 
@@ -145,7 +148,7 @@ describe('the permissions of the functions', () => {
       expect(Condition).toEqual(denied)
       for (const partition of partitions) expect(partition).toMatch(/^(K#.*|KEYS)$/)
     }
-    // Partitions that functions do write: sessions, and the rates of keys.
+    // The functions may write the partitions of sessions and of keys' rates, so the pattern must not match them.
     for (const own of [partitionOf({ tenant: 'KEYS', session: 'K' }), 'R#']) expect(own).not.toMatch(/^(K#.*|KEYS)$/)
   })
 

@@ -24,8 +24,8 @@ interface Statement {
 }
 
 /**
- * Resources of the rights with this action prefix, of all roles. They are written out, because the partition is known only at
- * deployment.
+ * Resources of all rights, of any role, whose actions have this prefix. Each ARN is rendered as text, with `aws` for its
+ * partition, which is known only at deployment.
  */
 function resourcesOf(made: Synthesised, action: string): string[] {
   const statements = ofType(made, 'AWS::IAM::Policy').flatMap(

@@ -44,7 +44,7 @@ test('a message may be a plain text', () => {
 
 test('an output with deeply nested JSON is read as text', () => {
   const depth = 20_000
-  // The mark makes the reader of numbers recursive.
+  // The character U+E000 makes the exact parser of numbers use its recursive form.
   const output = `{"output":"\\ue000","more":[1.0,${'['.repeat(depth)}${']'.repeat(depth)}]}`
   const messages = read([called('c1'), returned('c1', output)])
   expect(messages.find(({ role }) => role === 'tool')?.['parts']).toEqual([{ type: 'text', text: output }])

@@ -24,7 +24,10 @@ interface Seen {
   sent: number
 }
 
-/** Runs an invocation. Its stop signal for a nearly exceeded time waits for `begun`, however fast this machine is. */
+/**
+ * Runs an invocation. The signal that its time is nearly over waits for `begun`, so that the test does not depend on the
+ * machine's speed.
+ */
 function invoked({ ports, worker }: Harness, begun: Promise<void> = Promise.resolve()) {
   const seen: Seen = { hints: [], warnings: [], flushed: 0, sent: 0 }
   const logger = {
@@ -65,7 +68,7 @@ const slow = makeTool('slow', async () => {
   return { text: 'slept' }
 })
 const A_SECOND = 1_000
-/** Resolves when `slow` executes, or a model was asked that calls `begin`. */
+/** Resolves when the tool `slow` is executed, or when a request is sent to a model that calls `begin`. */
 const untilBegun = (): Promise<void> => new Promise((resolve) => (begin = resolve))
 
 test('an invocation ends after the run that it started, even if its response was sent earlier', async () => {

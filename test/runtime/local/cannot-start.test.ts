@@ -40,7 +40,7 @@ test('each of several wrong settings is reported in one line', () => {
 })
 
 test('a store that accepts connections but never responds ends the program with one line', async () => {
-  // The server never reads: the test waits for the program meanwhile.
+  // The server never responds, because the test blocks this thread while it waits for the program.
   const silent = createServer().listen(0, '127.0.0.1')
   await once(silent, 'listening')
   try {

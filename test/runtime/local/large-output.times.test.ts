@@ -6,7 +6,7 @@ import { makeTool } from '../../agent/harness.ts'
 import { expectJson, openHttpHarness } from '../../http/harness.ts'
 import type { HttpHarness } from '../../http/harness.ts'
 
-/** MB; `WHOLE=1` tries what once held up everything for minutes. */
+/** Size of the output in MB. `WHOLE=1` tests a size that once blocked the program for minutes. */
 const MB = isWhole ? 100 : 16
 const LINE = '2026-01-01T00:00:00Z INFO request ok xxxxxxxxxxxx\n'
 /**

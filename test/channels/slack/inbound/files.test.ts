@@ -12,7 +12,7 @@ const PNG = Buffer.from(
 )
 const key = { tenant: 'default', session: 'slack-T1-D1-1700000001.000100' }
 
-/** The parts of the input of a message with these files. */
+/** Delivers a message with these files. Returns the parts of the stored input. */
 async function partsOf(files: readonly object[], text = 'look'): Promise<readonly object[]> {
   await harness.deliver(directMessage({ ts: '1700000001.000100', text, subtype: 'file_share', files }))
   let found: readonly object[] = []

@@ -4,7 +4,7 @@ import { channelMessage, directMessage, mention } from '../../../slack-server/sl
 import { openSlackHarness } from '../harness.ts'
 import type { SlackHarness } from '../harness.ts'
 
-/** Slack's time limit for a 200, in milliseconds. Its files take longer in this test. */
+/** Slack's time limit for a 200, in milliseconds. Downloads of files take longer in this test. */
 const ACK_TIMEOUT_MS = 3_000
 const SLOW_MS = 3_500
 const MEGABYTES_10 = Buffer.alloc(10_000_000, 'x')

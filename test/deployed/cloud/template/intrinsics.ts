@@ -20,7 +20,7 @@ interface Place {
 
 type Intrinsic = (argument: unknown, place: Place) => unknown
 
-/** Absent, as `AWS::NoValue` makes it. */
+/** Value of `AWS::NoValue`: the property is omitted. */
 const NO_VALUE = Symbol('AWS::NoValue')
 
 const FUNCTIONS: Readonly<Record<string, Intrinsic>> = {
@@ -98,7 +98,7 @@ function within(value: unknown, place: Place): unknown {
   if (entries.length === 1 && first !== undefined && /^(Ref|Condition|Fn::.+)$/.test(first[0])) {
     const intrinsic = FUNCTIONS[first[0]]
     if (intrinsic !== undefined) return intrinsic(first[1], below(place, first[0]))
-    // `Condition` is a block of policies as well.
+    // `Condition` is also the name of a block in policies.
     if (first[0] !== 'Condition' || typeof first[1] === 'string') return unknown(place, `${first[0]} is not known here`)
   }
   const resolved = entries.map(([key, item]): [string, unknown] => [key, within(item, below(place, key))])
