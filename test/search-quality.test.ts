@@ -64,13 +64,13 @@ describe.skipIf(!recorded)('searches over recorded conversations', () => {
   })
   afterAll(() => database.close())
 
-  test('the recorded queries rank it first in 95 of 100 cases, and among the first ten in 99', () => {
+  test('95 % of the recorded queries rank a sought event first, and 99 % among the first ten', () => {
     expect(found).toHaveLength(204)
     expect(share(found, 1)).toBeGreaterThanOrEqual(0.95)
     expect(share(found, 10)).toBeGreaterThanOrEqual(0.99)
   })
 
-  test('each kind of recorded query finds it among the first ten at least 97 times in 100', () => {
+  test('97 % of each kind of recorded query rank a sought event among the first ten', () => {
     for (const [kind, queries] of byKind(found)) expect(share(queries, 10), kind).toBeGreaterThanOrEqual(0.97)
   })
 
@@ -82,7 +82,7 @@ describe.skipIf(!recorded)('searches over recorded conversations', () => {
     expect(share(again, 10)).toBeGreaterThanOrEqual(share(found, 10) - 0.01)
   })
 
-  test('what people and the assistant said, pieces of words and plain questions find it as well', () => {
+  test('texts of people and the assistant, parts of words and plain questions also find the sought messages', () => {
     expect(share(own, 10)).toBeGreaterThanOrEqual(0.97)
     expect(share(own, 1)).toBeGreaterThanOrEqual(0.85)
     for (const [kind, queries] of byKind(own)) expect(share(queries, 10), kind).toBeGreaterThanOrEqual(0.9)

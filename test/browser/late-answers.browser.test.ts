@@ -85,7 +85,7 @@ test('hits of an earlier query do not replace those of the current query', async
   expect(await page.locator('.hit').count()).toBe(1)
 })
 
-test('usage shows that it is being read, not that nothing was used', async () => {
+test('the usage view shows that usage is being loaded, not that there is none', async () => {
   await opened.client.sendMessage((await opened.client.createSession({})).id, { content: 'hello' })
   const page = await opened.show('/usage?by=session')
   const group = page.getByRole('region', { name: 'By group' })

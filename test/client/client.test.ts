@@ -151,7 +151,7 @@ describe('the client', () => {
     await expect(collect(client.follow('nowhere', '01JD2Q8N4T6W8Y0A2C4E6G8J0K'))).rejects.toMatchObject({ status: 404 })
   })
 
-  test('throws a 429 with a long retry time at once, and another one after three requests', async () => {
+  test('throws a 429 with a long retry time at once, and any other 429 after three requests', async () => {
     const refusals = { tenant_budget_used_up: 77_000, too_many_active_runs: 0 }
     for (const [code, seconds] of Object.entries(refusals)) {
       let requests = 0

@@ -5,7 +5,7 @@ import type { HistoryIndexHarness } from './history-index-harness.ts'
 
 /** Contract: a query that finds little is widened to similar words. */
 export function historyIndexWideningContract(harness: () => HistoryIndexHarness): void {
-  describe('a query of which no event contains more than half', () => {
+  describe('a query with at most half of its words in any event', () => {
     const scope = { tenant: 'half' }
     const kept = {
       typo: document('the invoice of the warehouse was paid', scope),

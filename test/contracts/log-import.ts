@@ -185,7 +185,7 @@ export function logImportContract(engine: Engine): void {
       }
     })
 
-    test('of a copy postpones the expiry of the session, and its last step ends it', async () => {
+    test('of a copy postpones the expiry of the incomplete session, and its last step removes this expiry', async () => {
       const open = (more: object = {}) => openFixture(stores, { awaitsCopy: true, ...more })
       const [empty, part, complete, used, kept] = [await open(), await open(), await open(), await open(), await open()]
       const short = await open({ ttlDays: 2 })

@@ -21,7 +21,7 @@ export function receivedContract(engine: Engine): void {
       expect(await received.remember(fresh('tenant'), ['id ü'], 'foreign', until)).toBe('foreign')
     })
 
-    test('a refused delivery is forgotten, and another value stays', async () => {
+    test('a refused delivery is forgotten, but not a different value under its names', async () => {
       const { received, peer, clock } = stores
       const [tenant, until] = [fresh('tenant'), clock.now() + DAY_MS]
       await received.remember(tenant, ['id', 'body'], 'first', until)

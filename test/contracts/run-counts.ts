@@ -107,7 +107,7 @@ export function runCountsContract(engine: Engine): void {
       expect((await header(fixture)).head).toBe(headOf(first))
     })
 
-    test('an end without a message of a former holder is not confused with that of a later holder', async () => {
+    test('the end of a former holder is refused after an equal end, without a message, by another holder', async () => {
       const fixture = await openFixture(stores)
       const { lease: first } = await startRun(fixture)
       await fixture.inbox.cancel(fixture.key, first.runId)

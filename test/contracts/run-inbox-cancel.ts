@@ -44,7 +44,7 @@ export function runInboxCancelContract(engine: Engine): void {
       expect(await fixture.reader.runs(fixture.key, { limit: 1 })).toMatchObject({ runs: [{ id: runId, input }] })
     })
 
-    test('a running run gets a cancel flag, and then has no end except a cancelled one', async () => {
+    test('a running run gets a cancel flag, and can then end only as cancelled', async () => {
       const fixture = await openFixture(stores)
       const { lease, run } = await startRun(fixture)
       expect(await fixture.peer.inbox.cancel(fixture.key, run.id)).toEqual({ state: 'cancelling', free: false })

@@ -155,7 +155,7 @@ export function sessionJanitorContract(engine: Engine): void {
       expect(await stores.janitor.clearDue({ tenant: 'nobody', session: 'nothing' })).toBe(false)
     })
 
-    test('a session expires after its days without a run, and a run postpones that', async () => {
+    test('a session expires after its retention days without a run, and a run postpones the expiry', async () => {
       const fixture = await openFixture(stores, { ttlDays: 2 })
       const forever = await openFixture(stores)
       fixture.clock.advance(2 * DAY - 4_000_000)
@@ -199,7 +199,7 @@ export function sessionJanitorContract(engine: Engine): void {
       expect((await snapshot(fixture, fixture.key)).messages).toHaveLength(2)
     })
 
-    test('a paused session expires too, its days counted from the pause', async () => {
+    test('a paused session also expires, and its retention days count from the pause', async () => {
       const fixture = await openFixture(stores, { ttlDays: 1 })
       fixture.clock.advance(DAY / 2)
       await pausedRun(fixture, [{ name: 'ask', needs: 'result' }])
@@ -209,7 +209,7 @@ export function sessionJanitorContract(engine: Engine): void {
       expect(await isExpired(fixture)).toBe(true)
     })
 
-    test('an expiry does not delete a session that is unexpired, has no days or is unknown', async () => {
+    test('an expiry does not delete a session that has not expired, has no retention days or is unknown', async () => {
       const [young, forever] = [await openFixture(stores, { ttlDays: 30 }), await openFixture(stores)]
       for (const fixture of [young, forever]) {
         expect(await fixture.deletion.tombstone(fixture.key, { ifExpired: true })).toBe(false)

@@ -128,7 +128,7 @@ export function sessionStoreContract(engine: Engine): void {
       await expectCode(stores.sessions.bindToOwner(make()), 'session_not_found')
     })
 
-    test('a session created by a channel keeps that mark', async () => {
+    test('a session created by a channel stays marked as created by a channel', async () => {
       const made = await stores.sessions.create(make({ owner: 'ada', byChannel: true }))
       expect(made.byChannel).toBe(true)
       await stores.sessions.bindToOwner(made)

@@ -206,7 +206,7 @@ test.each([
   expect(written).toHaveLength(1)
 })
 
-test('a store that does not respond fails its record, which is retried later', async () => {
+test('a record fails, to be retried later, if the store does not respond', async () => {
   const { index, deadLettered } = harness()
   expect(await index([unread('1', look, NOW)])).toEqual({ failed: ['1'] })
   expect(deadLettered).toEqual([])

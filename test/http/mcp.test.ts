@@ -127,7 +127,7 @@ describe('a position in a session', () => {
       expect(schema).toContain(`"${place}":{"description":"The id of a message`)
   })
 
-  test('gets an error result that names it if it is in another session, or beside a second position', async () => {
+  test('gets an error result with its name if it is in another session or given beside another position', async () => {
     await talk('ann', 'crates-1')
     await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 'empty' })
     const [first] = (await expectJson<Page>(harness, 200, 'GET', '/v1/sessions/crates-1/messages')).data

@@ -97,7 +97,7 @@ describe('the pauses of a run', () => {
     expect(new Set(late.map(({ id }) => id)).size).toBe(4)
   })
 
-  test('can be used as positions to resume at, with the round that they end or begin', async () => {
+  test('are valid positions, from which a stream resumes at the start of the round of the pause', async () => {
     const { it, runId } = await runOfTwoPauses()
     const all = await follow(it, runId)
     const second = all.findLastIndex(({ type }) => type === 'run.paused')

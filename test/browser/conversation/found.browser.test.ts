@@ -74,7 +74,7 @@ describe('a message that a search has found', () => {
     expect(await page.locator('mark').count()).toBe(shown.length)
   })
 
-  test('is reported as missing, above the end of the log, if the session does not contain it', async () => {
+  test('is reported as missing if the session does not contain it; the log is shown at its end', async () => {
     const page = await opened.show('/sessions/lanterns#01JD2Q8N4T6W8Y0A2C00000000')
     await page.getByText('The message of this address is not in this session.').waitFor()
     await page.getByText('It is on the last shelf').waitFor()

@@ -90,7 +90,7 @@ test('the page shows the new messages after an input is sent from an old part', 
   await expect.poll(() => page.evaluate(IS_AT_END)).toBe(true)
 })
 
-test('scrolling up slowly stops following the log, and new messages are shown after the return', async () => {
+test('scrolling up slowly stops following the log, and new messages are shown after scrolling to the end', async () => {
   const page = await opened.show(`/sessions/${session}`)
   await input(page, `question ${TURNS - 1}`).waitFor()
   await expect.poll(() => page.evaluate(SCROLL_TO_END)).toBe(true)

@@ -132,7 +132,7 @@ describe('a process that dies at a call to Slack leaves one reply with the whole
     // Calls for the bot's identity, the thread and the file in any order, and the status.
     ...callsOf(4, askInThread, 'a mention with a file in a thread'),
   ])(
-    '$name, at call $at, $when Slack has done it',
+    '$name, at call $at, $when Slack has executed it',
     async ({ ask, at, when }) => {
       const first = start()
       const kill = (count: number): void => {

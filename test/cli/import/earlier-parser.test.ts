@@ -124,7 +124,7 @@ test('a file that grows after the change of parsers continues its session', asyn
   expect(after.slice(before.length).map(({ parts }) => parts[0]?.text)).toEqual(['and the potoroo', 'Also done.'])
 })
 
-test('a file that grew before the change of parsers keeps all inputs once', async () => {
+test('each input of a file that grew before the change of parsers is stored once', async () => {
   const file = createFile()
   await importEarlier(file)
   await importFile(file, [...file.lines, ...file.more])

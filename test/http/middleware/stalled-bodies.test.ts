@@ -99,7 +99,7 @@ describe('a slow body', () => {
     await expect(inTime(read(coming(1, 2_000)))).rejects.toMatchObject(stalled)
   })
 
-  test('may be slow as long as it is too small to need budget', async () => {
+  test('is accepted at any speed while it is too small to need budget', async () => {
     await expect(inTime(read(coming(1024, 9_000, 48 * 1024)))).resolves.toBe(60 * 1024)
     await expect(inTime(read(coming(9 * 1024, 9_000, 32 * 1024)))).rejects.toMatchObject({ status: 408 })
   })

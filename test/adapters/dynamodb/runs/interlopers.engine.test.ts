@@ -70,7 +70,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       expect(await fixture.reader.message(fixture.key, callOf(round, 0).id)).toMatchObject({ status: 'waiting' })
     })
 
-    test('the end of a run before a cancel is stored: the cancel changes nothing', async () => {
+    test('the end of a run before a cancel makes the cancel change nothing', async () => {
       const fixture = await open()
       const { lease } = await startRun(fixture)
       const end = () => fixture.peer.log.endRun(lease, endAfter(fixture, lease, lease.head))
@@ -136,7 +136,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       expect(second.runId > first).toBe(true)
     })
 
-    test('a complete run with a smaller id makes an input that starts at once use its own generation', async () => {
+    test('an input that starts at once gets its own generation after a complete run with a smaller id', async () => {
       const fixture = await open()
       const before = await header(fixture)
       const behind = async (): Promise<void> => {

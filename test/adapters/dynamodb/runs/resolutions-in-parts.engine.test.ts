@@ -47,7 +47,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       { dies: 'before', write: 2, left: 40 },
       { dies: 'after', write: 2, left: 0 },
     ])(
-      'a process killed $dies write $write leaves $left waiting calls, and a repetition stores them',
+      'a process killed $dies write $write leaves $left waiting calls, and repeating the results resolves them',
       async (death) => {
         const { key, inbox, peer, runId, resolutions, ...fixture } = await paused()
         let writes = 0

@@ -154,7 +154,7 @@ describe('a large refused request', () => {
   )
 })
 
-test('a short request to a model that has accepted none keeps its first messages in another form', async () => {
+test('a short request keeps its first messages in another form if the model has accepted no request yet', async () => {
   const call = { name: 'look-up' }
   const script = [{ calls: [call] }, { text: 'found' }, { calls: [call] }, refusing, { text: 'done' }]
   harness = await openHarness({ script, tools, policies })
@@ -207,7 +207,7 @@ describe('a refused request of a member', () => {
   })
 })
 
-describe('the forms of a member that is refused in all of them', () => {
+describe('repairs for a member whose request is refused in every form', () => {
   it('are undone before the leader continues', async () => {
     const call = { calls: [{ name: 'look-up', arguments: 'not json' }] }
     harness = await openHarness({

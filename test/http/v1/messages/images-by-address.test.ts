@@ -172,7 +172,7 @@ describe('in our own API', () => {
 })
 
 describe.each(FORMATS)('in $name', ({ path, body, field }) => {
-  test('an image that is none or cannot be fetched is rejected with its path, and nothing is stored', async () => {
+  test('an address without an image, or that cannot be fetched, is rejected with its path; nothing is stored', async () => {
     const before = await stored()
     for (const [name, code] of [
       ['inwards.png', 'image_not_fetched'],
@@ -216,7 +216,7 @@ describe('the memory of images', () => {
   }
   const content = (count: number) => [{ path: 'body.content', field: 'url', parts: Array(count).fill(part) as [] }]
 
-  test('an image without a declared size gets an equal part of what the others leave', async () => {
+  test('images without a declared size share equally the budget that the other images leave', async () => {
     const reads: number[] = []
     const all = source([10 * MB, undefined, undefined, undefined, undefined], reads)
     await withImages(all, caller, content(5), async () => undefined)
@@ -246,7 +246,7 @@ describe('the memory of images', () => {
     expect(order).toEqual(['other tenant', 'first', 'second'])
   })
 
-  test('images that are open are closed if another is unavailable', async () => {
+  test('the open images of a request are closed if another of its images is unavailable', async () => {
     closed.length = 0
     const { images, imageBudget } = source([1])
     let opened = 0

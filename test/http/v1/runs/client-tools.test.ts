@@ -23,7 +23,7 @@ const doubling = (count: number): object => ({
   ),
 })
 
-test('parameters whose references double 30 times are rejected at once, with the path', async () => {
+test('tool parameters whose references expand to 2^30 checks are rejected at once, with the path in the schema', async () => {
   const body = { content: 'x', tools: [{ name: 'a', description: '', parameters: doubling(30) }] }
   const problem = await expectJson(harness, 400, 'POST', '/v1/sessions/s/messages', body)
   expect(problem['errors']).toMatchObject([{ path: 'body.tools[0].parameters.$defs.d23' }])

@@ -200,7 +200,7 @@ describe('deleting a session', () => {
     await expectJson(harness, 409, 'POST', '/v1/sessions', { id: 's' })
   })
 
-  test('that takes longer responds with 202 and the address of the deletion', async () => {
+  test('responds with 202 and the address of the deletion if it exceeds the time of a request', async () => {
     const state = { messages: 10, runs: 1, documents: 3, outputs: 0, removed: false }
     await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's' })
     const slow = await openHttpHarness()

@@ -152,7 +152,7 @@ describe('an input or import between two steps of a turn', () => {
   })
 
   test.each(HOW.slice(1))(
-    'lets an import %s continue when it is repeated, wherever it is aborted again',
+    'lets an aborted import %s complete when repeated, even if the first repeat is aborted, too',
     async (_how, more, headers) => {
       const { fault, used } = await open()
       await create('whole')
@@ -180,7 +180,7 @@ describe('an input or import between two steps of a turn', () => {
     },
   )
 
-  test('is needed for a second run: otherwise a source with only new messages continues its run', async () => {
+  test('is the only reason for a second run: without it, new messages of a source continue its run', async () => {
     await open()
     await create('s')
     const source = { source: 'f', from: 0 }

@@ -81,7 +81,7 @@ describe('a source keeps its number', () => {
     }
   })
 
-  test('up to the last message of a fork; later numbers are free again', async () => {
+  test("in a fork, if it was assigned up to the fork's last message; later numbers are free again", async () => {
     harness = await openHttpHarness({
       tools: [look],
       agents: TEAM,
