@@ -197,8 +197,8 @@ export interface Crash {
 /**
  * Kills the program in one crash after the other, each in a separate session. The next start of the program continues and checks
  * the session.
- * Each wish lists alternative crashes. Of these, the first one whose last fault is reached counts. Returns the crash that counted
- * for each wish; undefined if none was reached.
+ * Each wish lists alternative crashes. The first crash whose last fault is reached fulfils the wish. Returns this crash for each
+ * wish; undefined if none was reached.
  */
 export async function crashOneByOne(
   bench: CrashBench,

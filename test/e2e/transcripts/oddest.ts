@@ -2,7 +2,7 @@ import type { Conversation } from './recorded.ts'
 import { oddKinds } from './recorded.ts'
 
 /**
- * Selects at least `count` conversations, short ones first. They include `ofAKind` conversations of every odd kind, if so many
+ * Selects at least `count` conversations, short ones first. They include `ofAKind` conversations of every odd kind, if that many
  * exist.
  */
 export function oddest(conversations: readonly Conversation[], count: number, ofAKind = 3): Conversation[] {

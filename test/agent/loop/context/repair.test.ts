@@ -115,7 +115,7 @@ describe('a large refused request', () => {
     expect(smaller?.messages.length).toBeLessThan(whole?.messages.length ?? 0)
     expect([whole, smaller, narrow].map((request) => request?.narrowNames)).toEqual([undefined, undefined, true])
     expect(narrow?.messages[0]).toEqual(whole?.messages[0])
-    // Once another form of the request was tried, the loop sends no smaller request again.
+    // After the loop has tried another form of the request, it does not make the request smaller again.
     expect(done?.messages.length).toBe(whole?.messages.length)
     const codes = harness.events.flatMap((event) => (event.type === 'warning' ? [event.code] : []))
     expect(codes).toEqual(['context_reduced', 'request_repaired', 'request_repaired'])

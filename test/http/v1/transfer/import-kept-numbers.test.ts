@@ -111,8 +111,8 @@ const numbering = (...all: readonly (readonly [message: string, from: unknown, c
 const INPUT = { role: 'user', ...said('go') }
 /**
  * A long log of three parts, in which all calls have the same id. The first turn has 45 results without numbers. After each of
- * the next 60 results, a completion
- * assigns its numbers, which decrease from result to result. The last completion assigns numbers to the first 45 results.
+ * the next 60 results, a completion assigns its numbers, which decrease from result to result. The last completion assigns
+ * numbers to the first 45 results.
  */
 const LONG = [
   ...[INPUT, ...Array.from({ length: 45 }, (_, n) => sourced(`late-${n}`, `late ${n}`)).flat()],
