@@ -112,7 +112,8 @@ const SESSIONS: { readonly [how in Retelling]: (log: Log, asked: Asked) => void 
   },
 
   /**
-   * The depth of the searching member grows with `time`, from one to three. The third time, two more members search at depth one.
+   * The depth of the searching member grows with `time`, from one to three. At the last `time`, two more members search at depth
+   * one.
    */
   team(log, { query, time, reply }) {
     const texts = [query, `Ask the researcher about ${query}`, `delegate "what was ${query}" to the researcher`]

@@ -39,7 +39,7 @@ export async function allRuns(reader: LogReader, key: SessionKey, limit = PAGE):
   }
 }
 
-/** Reads a whole session. Only consistent if no process writes meanwhile. */
+/** Reads a whole session. The result is consistent only if no process writes during the read. */
 export async function snapshot(ports: SessionPorts, key: SessionKey): Promise<Snapshot> {
   return {
     header: await ports.lease.readHeader(key),

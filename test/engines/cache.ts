@@ -3,8 +3,8 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 
 /**
- * Where downloaded engines are kept, outside the repository: `$XDG_CACHE_HOME/tooltrail`, or `~/.cache/tooltrail`. Under root
- * it is `/var/tmp/tooltrail`: OpenSearch runs as another user then, who cannot enter root's home.
+ * Folder of downloaded engines, outside the repository: `$XDG_CACHE_HOME/tooltrail`, or `~/.cache/tooltrail`. Root uses
+ * `/var/tmp/tooltrail` instead, because its OpenSearch runs as another user, who cannot enter root's home.
  */
 export function cacheFolder(): string {
   const given = process.env['XDG_CACHE_HOME']

@@ -20,8 +20,8 @@ export async function startDynamodb(): Promise<Engine> {
     command: 'java',
     args: [
       '-Xmx512m',
-      // The process runs for minutes only. The optimising compiler and the collector's threads would take more than half of the
-      // time.
+      // The process runs for minutes only. The optimising compiler and the threads of the garbage collector would use more than
+      // half of its processor time.
       '-XX:+UseSerialGC',
       '-XX:TieredStopAtLevel=1',
       `-Djava.io.tmpdir=${scratch}`,

@@ -44,7 +44,7 @@ export async function startS3(): Promise<Engine> {
     args: [
       ...[
         '-Xmx256m',
-        // As for DynamoDB Local, the process runs for minutes only.
+        // These options are those of DynamoDB Local, for a process that runs for minutes only.
         '-XX:+UseSerialGC',
         '-XX:TieredStopAtLevel=1',
         `-Djava.io.tmpdir=${scratch}`,

@@ -38,7 +38,7 @@ export async function startSqs(): Promise<Engine> {
     scratch,
     command: 'java',
     args: [
-      // As for DynamoDB Local, the process runs for minutes only.
+      // These options are those of DynamoDB Local, for a process that runs for minutes only.
       ...['-Xmx256m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1'],
       ...[`-Djava.io.tmpdir=${scratch}`, `-Dconfig.file=${settings}`],
       ...['-cp', join(jars, '*'), 'org.elasticmq.server.Main'],

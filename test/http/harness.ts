@@ -145,7 +145,7 @@ export async function openHttpHarness(
   return harness
 }
 
-/** As `send`, but returns only the status. */
+/** Sends a request like `send`, but returns only the status. */
 export const statusOf = async (
   harness: HttpHarness,
   method: string,
@@ -154,7 +154,7 @@ export const statusOf = async (
   body?: unknown,
 ): Promise<number> => (await harness.send(method, path, body, headers)).status
 
-/** As `send`, for a response that must have this status. Returns its JSON. */
+/** Sends a request like `send`. The response must have this status. Returns its JSON. */
 export async function expectJson<Body = Record<string, unknown>>(
   harness: HttpHarness,
   status: number,

@@ -148,7 +148,7 @@ describe('a process that dies at a call to Slack leaves one reply with the whole
       }
       const { channel, thread, event, input } = ask()
       void first.deliver(event)
-      // A slow machine may make fewer calls. Then the program is not killed.
+      // A slow machine may make fewer calls, so the program may not be killed.
       const isReached = async (): Promise<boolean> => slack.calls.length >= at || isDelivered(first, thread, channel)
       await expect.poll(isReached).toBe(true)
       const second = start(LATER)

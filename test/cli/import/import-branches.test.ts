@@ -95,7 +95,7 @@ describe.each(KINDS)('diverged copies of a session of %s', (kind) => {
 })
 
 type Chat = readonly (readonly ['user' | 'assistant', string])[]
-/** Conversations of programs that rewrite the whole file each time. */
+/** Conversations of programs that rewrite the whole file for each change. */
 const REWRITTEN = {
   openai: (chat: Chat) => JSON.stringify(chat.map(([role, content]) => ({ role, content }))),
   'ai-sdk': (chat: Chat) => JSON.stringify(chat.map(([role, text]) => ({ role, parts: [{ type: 'text', text }] }))),

@@ -30,7 +30,7 @@ async function unless<T>(codes: readonly string[], write: Promise<T>): Promise<T
   }
 }
 
-/** Sends a client's inputs one after the other, each until it is acknowledged or refused. */
+/** Sends a client's inputs one after the other. Waits until each input is acknowledged or refused. */
 export async function post(
   harness: Harness,
   process: Process,

@@ -20,7 +20,7 @@ export interface Kind<Schedule> {
 
 export interface Exploration {
   readonly seed: number
-  /** Number of executed schedules, without those of the shrinking. */
+  /** Number of executed schedules, except those that only shrink a failing schedule. */
   readonly schedules: number
   readonly steps: number
   readonly failure?: {

@@ -38,7 +38,7 @@ export function must(rule: string, holds: boolean, detail = ''): void {
 export interface Ghosts {
   /** Runs that were acknowledged, by the number of their input. */
   readonly accepted: Map<number, string>
-  /** Inputs in the order of acknowledgement, if each was sent after the response to the one before. */
+  /** Inputs in the order in which they were sent. `after` has the runs that were acknowledged before the input was sent. */
   readonly sent: { readonly input: number; readonly after: readonly string[] }[]
   /** Runs whose cancel was acknowledged. */
   readonly cancelled: Set<string>
@@ -87,7 +87,7 @@ export function isDue(harness: Harness): boolean {
   return due !== undefined && due <= harness.stores.clock.now()
 }
 
-/** Whether the lease is held. A worker then does nothing. */
+/** Whether the lease is held. While it is, a worker does nothing. */
 export const isLeased = ({ seen: { header }, stores: { clock } }: Harness): boolean =>
   header !== undefined && !isFree(header, clock.now())
 

@@ -17,7 +17,7 @@ const APP = `tooltrail-${ENVIRONMENT}-app`
 const STACKS = ['data', 'search', 'app'].map((part) => `tooltrail-${ENVIRONMENT}-${part}`)
 /** Time limit of attempts that all fail. No promise covers it. */
 const GIVEN_UP_MS = 180_000
-/** As in the queue's template. */
+/** Number of attempts for a hint, as in the queue's template. */
 const HINT_ATTEMPTS = 5
 const FORBIDDEN = {
   kind: 'respond',

@@ -32,7 +32,7 @@ export interface Client {
   readonly headers: Headers_
   /** Sends any request: an object as JSON, a string unchanged. */
   send<Body = unknown>(method: string, path: string, body?: unknown, headers?: Headers_): Promise<Reply<Body>>
-  /** As `send`, repeated while the store does not respond; throws unless the status is the expected one. */
+  /** Sends a request like `send`, repeatedly while the store does not respond. Throws unless the status is the expected one. */
   get<Body>(path: string): Promise<Body>
   post<Body>(path: string, body: unknown, headers?: Headers_): Promise<Body>
   /** All entries of a paged list. */

@@ -26,7 +26,7 @@ const NEVER_ENDS = 'tool.endless'
 const PLACES = 4
 /**
  * Known places of some kinds of steps. A kind with `first` occurs when a program continues the work of a killed one: `first` is
- * the step at which the other was killed. The other kinds occur in one scenario only.
+ * the step at which the earlier program was killed. The other kinds occur in one scenario only.
  */
 const KNOWN_PLACES: ReadonlyMap<string, { readonly scenario: string; readonly first?: string }> = new Map([
   ['lease.take', { scenario: 'parallel', first: 'tool.record' }],
@@ -97,7 +97,7 @@ async function stepsOfScenarios(bench: CrashBench): Promise<Map<Scenario, readon
   }
 }
 
-/** Returns places to try for each observed kind of step; for the other kinds, the known place several times. */
+/** Returns the places to try for each kind of step: the observed places, or the known place several times. */
 function chooseCrashes(
   seen: ReadonlyMap<Scenario, readonly string[]>,
   random: () => number,

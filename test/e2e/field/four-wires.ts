@@ -136,5 +136,5 @@ export const calling = (
   parts: [{ type: 'tool_call', id: 'call_1', name, arguments: '{}', ...definedFields(more) }],
 })
 
-/** A completion with a text alone. */
+/** A completion with only a text. */
 export const saying = (text: string): ScriptedCompletion => ({ parts: [{ type: 'text', text }] })

@@ -7,7 +7,7 @@ import type { AppEnv } from '../../../functions/http/dependencies.ts'
 import { createBodyBudget } from '../../../functions/http/middleware/body-budget.ts'
 import { requestBody } from '../../../functions/http/middleware/request-body.ts'
 
-/** Returns the ticks of the event loop in which requests with such a body reached their route. */
+/** Sends a request with each of these bodies. Returns the ticks of the event loop in which the requests reached their route. */
 async function roundsOf(bodies: readonly string[]): Promise<number[]> {
   let round = 0
   let isOver = false

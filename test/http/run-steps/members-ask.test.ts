@@ -15,7 +15,7 @@ const weather = { name: 'weather', description: '', parameters: { type: 'object'
 const pay = makeTool('pay', async () => ({ text: 'paid' }), { needsApproval: true })
 const PAY = { name: 'pay', arguments: '{"euros":5}' }
 
-/** A leader that calls a client tool. Its member calls one too, and then waits for an approval. */
+/** A leader that calls a client tool. Its member also calls a client tool, and then waits for an approval. */
 const openTeam = async (): Promise<void> => {
   const delegation = { name: 'delegate_task_to_member', arguments: '{"member":"other","task":"look"}' }
   harness = await openHttpHarness({

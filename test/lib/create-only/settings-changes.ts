@@ -15,8 +15,8 @@ type Changes = { readonly [Setting in keyof EnvironmentSettings]-?: readonly Env
  * without values has a reason.
  */
 export const CHANGES: Changes = {
-  account: [], // another account is another environment
-  region: [], // so is another region
+  account: [], // a change of the account creates another environment
+  region: [], // a change of the region creates another environment
   model: ['bedrock/us.anthropic.claude-sonnet-5-5', 'openai/gpt-5.6'],
   agentsFile: ['test/lib/sample-agents.json'],
   toolsFile: ['test/lib/sample-tools.ts'],

@@ -61,7 +61,7 @@ test('an escaped backslash before letters that look like a surrogate stays uncha
   expect(wellFormedJson(String.raw`{"a":"\ud83d\udd25\udd25"}`)).toBe(String.raw`{"a":"\ud83d\udd25\ufffd"}`)
 })
 
-/** Splits the text into chunks of these lengths, and the rest. */
+/** Splits the text into chunks of these lengths; the last chunk is the rest of the text. */
 function split(whole: string, lengths: readonly number[]): string[] {
   const pieces: string[] = []
   let at = 0

@@ -46,7 +46,7 @@ afterAll(async () => {
   await harness.close()
 })
 
-/** Every documented path of the API, the other paths, and an unknown one. */
+/** Every path in the OpenAPI document, the paths of the page and the docs, and an unknown path. */
 const paths = (): string[] => {
   const ids = { session: 's', message: messages[0]?.id ?? '', run: 'none', deletion: 'none' }
   const described = Object.keys(harness.document.paths).map((path) =>

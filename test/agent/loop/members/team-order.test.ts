@@ -71,7 +71,7 @@ test('a member’s completion is stored after all its results, including results
     },
     tools: [
       makeTool('work', async (input) => {
-        // The write of its result starts while the other member's completion waits for the other result.
+        // The slow member's call ends after the quick member has requested its last completion.
         if ((input as { of: string }).of === 'slow') await until(() => asked(it, 'a').length === 2)
         return { text: JSON.stringify(input) }
       }),
