@@ -39,7 +39,7 @@ const setHidden = (page: Page, isHidden: boolean): Promise<void> =>
     document.dispatchEvent(new Event('visibilitychange'))
   }`)
 
-/** Hides the page until it has ended its stream. */
+/** Hides the page, and waits until the page has ended its stream. */
 async function leave(page: Page): Promise<void> {
   const ended = page.waitForEvent('requestfailed', isStream)
   await setHidden(page, true)

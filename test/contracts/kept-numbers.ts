@@ -136,7 +136,7 @@ export function keptNumbersContract(engine: Engine): void {
   })
 }
 
-/** Imports a log into this session, or forks another session's log. A write of it may fail. */
+/** Imports a log into this session, or forks another session's log. One write of the import or fork may fail. */
 async function importInto(
   fixture: SessionFixture,
   messages: readonly ClosedMessage[],

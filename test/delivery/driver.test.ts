@@ -137,7 +137,7 @@ test("a dead worker's delivery is retried when its claim expires, and the dead w
   await expect.poll(() => works.length).toBe(1)
   const dead = await stored(id)
   expect(dead?.owner).toBeDefined()
-  // Acts like a second process after the first has stopped renewing its claim and it has expired.
+  // Acts like a second process after the first has stopped renewing its claim, and the claim has expired.
   const { ports, program } = harness
   const channels = new Map([['paper', channelOf(works)]])
   const peer = createDeliveryDriver({ ...ports, channels, follow: program.service.follow })

@@ -75,7 +75,7 @@ test('a delivery that crashes its workers waits longer each time, and fails afte
     await sweep()
     const left = await read('a')
     expect(left).toMatchObject({ status: 'pending', begun: deaths + 1 })
-    // One death may have any cause, so the next hint starts the delivery.
+    // A single crash may have any cause, so the next hint starts the delivery again.
     if (left.hinted === true) continue
     waits.push(waitOf(left, time.ahead))
     expect(await die()).toBe(0)

@@ -7,7 +7,7 @@ import type { HttpHarness } from '../http/harness.ts'
 export interface SingleDriver {
   readonly harness: HttpHarness
   readonly driver: DeliveryDriver
-  /** Milliseconds that its clock is ahead of the real one. */
+  /** Milliseconds by which the driver's clock is ahead of real time. */
   readonly time: { ahead: number }
   /** A pending delivery of this session for the channel. */
   add(session: string, id: string, target: { readonly [name: string]: string }): Promise<unknown>

@@ -21,7 +21,7 @@ const STOP_MS = 2_500
 const SOON_MS = 30_000
 /** Time from the start of the next program until the run of a killed one resumes (promises T5). */
 const RESUMED_MS = 2_000
-/** Longer than a program takes from its start to its first sweep. */
+/** A time longer than a program needs from its start to its first sweep. */
 const SWEPT_MS = 1_500
 
 const cut = { parts: [{ type: 'text', text: 'this completion was never to come to its end' }] } as const

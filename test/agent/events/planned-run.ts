@@ -33,7 +33,7 @@ interface PlannedRound {
 
 export interface Plan {
   readonly rounds: readonly PlannedRound[]
-  /** The run waits behind another one first. */
+  /** The run first waits in the queue behind another run. */
   readonly isQueued: boolean
   readonly allows: boolean
 }

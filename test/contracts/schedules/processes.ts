@@ -28,7 +28,7 @@ export interface Flight extends Act {
 /** A scripted process. It stops at each step until the scheduler resumes it. */
 export interface Process {
   readonly name: string
-  /** Stops before a read or a local step; `enabled` returns whether continuing makes sense. */
+  /** Stops before a read or a local step; `enabled` returns whether the process may continue. */
   at(label: string, enabled?: () => boolean): Promise<void>
   /** Stops before a write, whose outcome the scheduler decides. */
   write<T>(act: Act, send: () => Promise<T>): Promise<T>

@@ -26,7 +26,8 @@ export function declareTour(system: () => System): void {
     expect(events[0]).toBe('run.started')
     expect(events.at(-1)).toBe('run.completed')
     expect(events.filter((type) => type === 'tool_call.completed')).toHaveLength(3)
-    // Four completions, 700 ms each: the events of the first come at least three completions before the end.
+    // The run has four completions of 700 ms each. So the events of the first completion arrive at least three completions before
+    // the end.
     const last = arrivals.at(-1)?.at ?? 0
     expect(last - (arrivals.find(({ text }) => text.includes('round.started'))?.at ?? last)).toBeGreaterThan(2_000)
     expect(last - (arrivals.find(({ text }) => text.includes('tool_call.completed'))?.at ?? last)).toBeGreaterThan(

@@ -14,7 +14,7 @@ import { expectGone, expectWhole } from './invariants.ts'
 import type { Scenario } from './scenarios.ts'
 import { callbacksTo, expectReported } from './parts/reported.ts'
 
-/** Longer than a lease: after this time, the leases of killed processes have expired. */
+/** A time longer than a lease. After it, the leases of killed processes have expired. */
 const SHIFT_MS = 70_000
 const AFTERWARDS_MS = 1_000
 const SLOW_MS = 400
@@ -96,7 +96,7 @@ export async function createCrashBench(modelBaseUrl: string, backend: Backend, h
           CLOCK_SHIFT_MS: String(shift),
           TRACE: trace,
           HURRY: String(hurry),
-          // Long enough for another input to arrive.
+          // A time that is long enough for another input to arrive.
           SLOW_MS: String(SLOW_MS * backend.slower),
           ...(fault === undefined ? {} : { FAULT: JSON.stringify(fault) }),
         },

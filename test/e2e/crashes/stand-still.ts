@@ -17,8 +17,8 @@ import { scriptedModel } from './parts/scripted-model.ts'
 const GOES_ON_MS = 1_000
 
 /**
- * Stops the program at every durable step of these scenarios, like a machine that swaps or a frozen function. Another
- * program takes the session over and completes it. Then the first one resumes where it was stopped.
+ * Stops the program at every durable step of these scenarios, like a machine that swaps or a frozen function. Another program
+ * takes over the session and completes it. Then the first program resumes where it was stopped.
  */
 export const standStillOn = (backend: Backend, scenarios: readonly Scenario[]) =>
   describe(`a suspension at every durable step, on ${backend.name}`, () => {

@@ -22,7 +22,7 @@ const answer: AssistantMessage = {
 }
 const completed: RunEvent = { type: 'message.completed', id: `${answer.id}:message.completed`, runId, message: answer }
 
-/** The types of the steps that a follower gets if it has everything up to the pause. */
+/** Returns the types of the steps that a follower gets after it has received everything up to the pause. */
 function typesOf(open: readonly ToolMessage[], events: readonly RunEvent[]): string[] {
   const steps = createRunSteps({ after: idOf(5), open })
   return events.flatMap((event) => steps.take(event)).map(({ type }) => type)

@@ -5,7 +5,7 @@ import { completionOf } from '../../agent/harness.ts'
 import type { Turn } from '../../agent/harness.ts'
 import { fc } from '../../generators/seeded.ts'
 
-/** Delays in milliseconds, long enough for either order. */
+/** Delays in milliseconds. With different delays, results and streamed chunks may arrive in either order. */
 const anyDelay = fc.constantFrom(0, 0, 2, 8)
 const anyText = fc.constantFrom('I look. ', 'Hm, ', 'é🙂', ' ')
 /** A piece of text or reasoning, or the next call. */

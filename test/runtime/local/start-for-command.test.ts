@@ -14,7 +14,7 @@ import { openLocalPorts } from '../../../functions/runtime/local/ports.ts'
 import { startForCommand } from '../../../functions/runtime/local/start-for-command.ts'
 import { newRun } from '../../contracts/session-fixture.ts'
 
-/** Longer than the time from a program's start to its first sweep. */
+/** A time longer than a program needs from its start to its first sweep. */
 const SWEPT_MS = 2_000
 const access = { secret: newKeySecret(), tenant: 'acme' }
 

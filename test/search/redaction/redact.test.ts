@@ -10,7 +10,7 @@ const hex = (count: number): string => '0a1b2c3d4e5f6789'.repeat(10).slice(0, co
 const key = `MIIE${letters(160)}`
 
 /**
- * One invented secret for each rule of the preset. They are concatenated from parts, so that secret scanners do not report this
+ * Invented secrets, one for each rule of the preset. They are concatenated from parts, so that secret scanners do not report this
  * file.
  */
 const SAMPLES: { readonly [rule: string]: string } = {

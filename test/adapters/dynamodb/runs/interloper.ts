@@ -11,7 +11,7 @@ export function createInterloper() {
       await first?.()
       return request()
     },
-    /** Executes `work`. Executes `other` immediately before the first write of `work`. */
+    /** Executes `work`, and executes `other` immediately before the first write of `work`. Returns the result of `work`. */
     async amid<T>(other: () => Promise<unknown>, work: () => Promise<T>): Promise<T> {
       waiting = other
       const result = await work()

@@ -85,7 +85,10 @@ interface Step {
   readonly point: Point
   readonly of: Requested
   readonly sized: SizedRequest
-  /** True if, since the previous request, no decision was made and no run ended that policies consider. */
+  /**
+   * Whether this request must extend the previous one. After a decision, or after the end of a run that policies consider, it
+   * need not.
+   */
   readonly extendsLast: boolean
 }
 

@@ -22,7 +22,7 @@ afterEach(async () => {
 type Wire = 'HTTP' | 'Socket Mode'
 const WIRES: readonly Wire[] = ['HTTP', 'Socket Mode']
 
-/** Opens the program, and returns how Slack delivers an event to it. */
+/** Opens the program. Returns a function with which Slack delivers an event to it. */
 async function open(wire: Wire): Promise<(payload: object) => Promise<void>> {
   harness = await openSlackHarness()
   if (wire === 'HTTP') return async (payload) => expect((await harness.deliver(payload)).status).toBe(200)

@@ -40,12 +40,15 @@ function post(world: World, process: Process, { delivery, signal }: Work, arrive
   })
 }
 
-/** Checks the promises to a channel. */
+/** Checks the promise to a channel: a run whose delivery begins has started. */
 function checkWork(world: World, { delivery, run }: Work): void {
   if (run.status === 'queued') world.faults.push(`a run whose delivery begins has started: ${delivery.id}`)
 }
 
-/** The receiver removes duplicates by id, so a request may be repeated. Each run has a second delivery, like that of a pause. */
+/**
+ * A channel whose receiver removes duplicates by id, so a request may be repeated. Each run has a second delivery, as if the run
+ * had paused.
+ */
 function callbacks(world: World, process: Process, outbox: Outbox): RunChannel {
   return {
     begins: 'end',
@@ -67,7 +70,10 @@ function callbacks(world: World, process: Process, outbox: Outbox): RunChannel {
   }
 }
 
-/** Records the intended message, posts it, records the post. After a crash, it first searches the thread for the message. */
+/**
+ * A channel that records the intended message, posts it, and records the post. After a crash, the channel first searches the
+ * thread for the message.
+ */
 function replies(world: World, process: Process): RunChannel {
   return {
     begins: 'start',

@@ -69,7 +69,7 @@ function route(
   const candidates = methods.filter((one) => one.method === method || one.method === 'ANY')
   const exact = candidates.find((one) => one.path === path)
   if (exact !== undefined) return { method: exact, proxy: undefined }
-  // The most specific resource first.
+  // The most specific resource comes first.
   for (const one of candidates.toSorted((left, right) => right.path.length - left.path.length)) {
     const [, base] = /^(.*\/)\{proxy\+\}$/.exec(one.path) ?? []
     if (base !== undefined && path.startsWith(base) && path.length > base.length)

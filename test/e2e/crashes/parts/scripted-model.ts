@@ -164,8 +164,8 @@ function faltering(step: OpenAiStep, word: string, unique: string, round: number
 }
 
 /**
- * A model whose completions depend on the request alone, so a request repeated after a crash gets the same completion.
- * Exceptions: it refuses some requests for a time, and is silent once.
+ * A model whose completions depend on the request alone, so a request repeated after a crash gets the same completion. There are
+ * two exceptions: the model refuses some requests for a time, and it is silent once.
  */
 export function scriptedModel({ messages, tools = [], tool_choice }: ChatRequest): OpenAiStep {
   const last = messages.findLastIndex((message) => message.role === 'user')

@@ -175,7 +175,7 @@ describe('a stream', () => {
     const log = await expectJson<{ data: { id: string }[] }>(harness, 200, 'GET', '/v1/sessions/s/messages?roles=tool')
     const last = `${log.data[0]?.id}:tool_call.completed`
     const late = follow(`/v1/sessions/s/runs/${id}/events`, { 'last-event-id': last })
-    // Longer than the interval at which the log is polled.
+    // This time is longer than the interval at which the log is polled.
     await new Promise((resolve) => setTimeout(resolve, 1_200))
     held.letGo()
     const frames = await late

@@ -46,7 +46,7 @@ const WAYS: readonly [name: string, messages: readonly object[]][] = [
 const OTHER = [{ role: 'user', ...said('another') }, ...round(3, 'other'), { role: 'assistant', ...said('other done') }]
 
 interface Fault {
-  /** Number of the append, counted from 1, before which the fault happens. It may kill the importing process. */
+  /** Number of the append, counted from 1, before which the fault happens. The fault may kill the importing process. */
   at: number
   come: () => Promise<unknown>
 }
