@@ -6,8 +6,9 @@ import { ownMessages, threadsOf } from './thread.ts'
 import type { Thread } from './thread.ts'
 
 /**
- * Emits the ends of calls that clients resolved during the run, once the holder has read their rows. Records the position of
- * these events. Skips calls that an earlier notice names: their ends already have a position.
+ * Emits the ends of calls that clients resolved during the run, once the holder has read their rows. Records the
+ * position of these events. Calls that a pause waited for already have a position: their holder has read the run later.
+ * For the others, reads the tools and instructions of the requests that brought the results.
  */
 export async function emitResolvedCalls(state: RunState): Promise<void> {
   const placed = new Set(state.context.notices.flatMap((notice) => ('calls' in notice ? notice.calls : [])))
@@ -24,7 +25,13 @@ export async function emitResolvedCalls(state: RunState): Promise<void> {
   await recordDecision(state, { notices: [notice] }, { resolved })
 }
 
-/** The calls of the thread's rounds that have a position. Rounds of older versions have none. */
+/** Reads the tools and instructions of the run's newest request. The write of its results has stored them. */
+async function readRequest(state: RunState): Promise<void> {
+  const { store, held } = state
+  state.request = (await store.reader.run(held.lease, held.run.id)) ?? state.request
+}
+
+/** The thread's calls from rounds that have a position. Older versions recorded none. */
 function positionedCalls(thread: Thread): ToolMessage[] {
   const own = ownMessages(thread)
   const rounds = new Set(own.flatMap(({ id, role, position }) => (role === 'assistant' && position ? [id] : [])))

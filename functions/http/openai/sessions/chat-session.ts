@@ -28,7 +28,7 @@ import { noteAttempt } from './repeated-request.ts'
 /** The run to follow. `answered`: the rows of the calls that this turn answers, and the run that made them. */
 export interface AcceptedTurn extends FollowedRun {
   readonly answered?: { readonly runId: string; readonly calls: readonly string[] }
-  /** Undefined for a turn that needs no attempt: one with an idempotency key, or with results alone. */
+  /** Undefined for a turn that needs none: one with an idempotency key, or with results alone. */
   readonly attempt?: Attempt
 }
 
@@ -68,10 +68,13 @@ export async function acceptChatTurn(dependencies: RouteDependencies, turn: Read
   return { ...followed, runId, ...definedFields({ attempt: noted.attempt }) }
 }
 
-/**
- * The session id for a request that has an idempotency key but names no session. A repetition of the request gets the
- * same id.
- */
+/** The tools and instructions of this request, which hold for the rounds after the results that it brings. */
+const newestOf = ({ input, instructions }: ChatTurn): NewestRequest => ({
+  clientTools: input.tools,
+  instructions: instructions ?? input.instructions ?? instructions,
+})
+
+/** The session of a request with an idempotency key that names none: the same for its repetition. */
 const keyedSession = (turn: ChatTurn): string | undefined =>
   turn.idempotencyKey === undefined
     ? undefined
@@ -113,7 +116,7 @@ async function importHistory(
   try {
     await service.importMessages(session, closed ?? closedHistory(input), { name, source: SOURCE })
   } catch (error) {
-    // The import is skipped, because the session already has another, complete history.
+    // The session already has another, complete history.
     if (!isCode(error, 'idempotency_conflict')) throw error
   }
 }
@@ -174,10 +177,7 @@ async function answersOf(
   return { runId, resolutions: [...given, ...decided], calls, isRepeated, after, open: unseen }
 }
 
-/**
- * Finds the calls with these names or row ids that wait, or have waited, for a client or an approval. If several calls
- * have the same name, finds the newest.
- */
+/** Finds the newest calls with these names or rows that wait for a client or an approval, or have waited. */
 async function callsOf(
   reader: RouteDependencies['reader'],
   session: Session,
@@ -209,9 +209,8 @@ async function submit(
   const { caller, user, bodyHash, turnHash, input } = turn
   const submission = {
     parts: input.said.flatMap(({ parts }) => parts),
-    clientTools: input.tools,
-    // These settings are stored with the run, because another request may change the session's instructions before the
-    // run starts.
+    clientTools: input.tools ?? [],
+    // Stored with the run, because another request may change the session's instructions before the run starts.
     ...definedFields({ user, metadata: input.metadata, instructions: turn.instructions ?? input.instructions }),
     ...countedFor(caller, settings.caps),
     ...more,
@@ -222,7 +221,7 @@ async function submit(
     return await put(turnHash)
   } catch (error) {
     if (!isCode(error, 'idempotency_conflict')) throw error
-    // Earlier versions stored a run with the hash of the whole body, so the request is compared with that hash too.
+    // A run that an earlier version started was stored with the hash of the whole body.
     return put(bodyHash)
   }
 }
