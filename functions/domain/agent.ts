@@ -19,9 +19,12 @@ export interface Policies {
   /** Size of the model's context, in tokens; null: the size for the model's name. */
   readonly contextTokens: number | null
   readonly consolidation: false | Consolidation
-  /** `cited`: later runs do not send sources that the final completion does not cite. */
+  /** `cited`: later runs omit sources that the final completion did not cite. */
   readonly sources: 'keep' | 'cited'
-  /** Number of the newest messages with images or files whose bytes later runs send again. `note`: none. */
+  /**
+   * `note`: later runs send no bytes of earlier images and files. `reattach`: they send the bytes of this many newest
+   * messages with images or files.
+   */
   readonly images: 'note' | { readonly reattach: number }
   readonly onBusy: OnBusy
   /** Size of a tool result, in bytes of UTF-8, above which it is offloaded. */
@@ -31,13 +34,16 @@ export interface Policies {
   readonly searchScope: 'owner' | 'session' | 'tenant'
   /** Days without activity after which a session is deleted; null: never. */
   readonly ttlDays: number | null
-  /** The source of titles: the first input, or this model (`provider/model`) after the first completed run. */
+  /**
+   * The source of titles: the first input, or this model (`provider/model`), which writes a title after the first
+   * completed run.
+   */
   readonly titles: 'input' | { readonly model: string }
 }
 
 /** When and how the older part of the conversation is summarised. */
 export interface Consolidation {
-  /** Number of conversational messages since the last summary above which a new one is made. */
+  /** A summary is due only when more conversational messages than this follow the last summary. */
   readonly threshold: number
   /** Share of the threshold that is not summarised. 0 keeps one message; 1 keeps all and never consolidates. */
   readonly keepRecentRatio: number
@@ -59,7 +65,7 @@ export interface McpServer {
   readonly tools?: readonly string[]
   /** Tools whose calls need a person's approval, by their own names; true: all. */
   readonly needsApproval: true | readonly string[]
-  /** Tools that may run again after a crash, besides those that declare it themselves. */
+  /** Tools that may run again after a crash, besides the tools that declare this themselves. */
   readonly idempotent: readonly string[]
   readonly timeoutMs: number
 }
@@ -73,11 +79,11 @@ export interface Agent {
   readonly instructions?: string
   /** Names of registered tools. */
   readonly tools: readonly string[]
-  /** Set if the agent's entry lists its tools; otherwise the agent gets all tools. */
+  /** Set if the agent's entry in the settings lists its tools; otherwise the agent gets all tools. */
   readonly listsTools?: true
   /** MCP servers whose tools the agent may call as well; none by default. */
   readonly mcp?: readonly McpServer[]
-  /** Names of agents that it may delegate tasks to; none by default. */
+  /** Names of the agents that this agent may delegate tasks to; none by default. */
   readonly members?: readonly string[]
   readonly policies: Policies
 }

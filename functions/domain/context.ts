@@ -29,7 +29,7 @@ export interface Cut {
   readonly conversational: number
 }
 
-/** Converts a weight to tokens: `tokens + rate × (its weight − weight)`. */
+/** Estimates tokens from the weight of a request: `tokens + rate × (weight of the request − weight)`. */
 export interface Scale {
   readonly weight: number
   readonly tokens: number
@@ -37,7 +37,8 @@ export interface Scale {
 }
 
 /**
- * The sources that final completions have cited, by their numbers. A number in neither `cited` nor `left` is undecided.
+ * The sources that final completions have cited, by their numbers. A number in neither `cited` nor `left` is undecided:
+ * its turn has not ended.
  */
 export interface Citations {
   readonly cited: NumberRanges
@@ -61,16 +62,22 @@ export interface Repairs {
   readonly steps: readonly RepairStep[]
   /** Messages that are replaced by a note. */
   readonly omitted: readonly MessageRange[]
-  /** Messages that the model had not accepted when a run was refused in every form. */
+  /** After a run that the model refused in every form: the messages that the model had not accepted before. */
   readonly refused?: MessageRange
-  /** The last run that took steps, the log's end at the first one, what was omitted before, and the steps that it added. */
+  /**
+   * The last trial of repairs. `run`: the run that made it. `at`: the log's end at its first step. `before`: the
+   * messages omitted before it. `added`: the steps that it added.
+   */
   readonly trial?: {
     readonly run: string
     readonly at: string
     readonly before: readonly MessageRange[]
     readonly added?: readonly RepairStep[]
   }
-  /** The last run that sent repaired requests to the model, and their number, with those of members. */
+  /**
+   * The last run that sent repaired requests to the model, and the number of these requests, including those of
+   * members.
+   */
   readonly sent?: { readonly run: string; readonly count: number }
 }
 
@@ -79,14 +86,14 @@ export interface Repairs {
  */
 export interface CutTrial {
   readonly run: string
-  /** The log's end when the trial began, or when its cut was undone. */
+  /** The log's end when the trial began. After its cut was undone: the log's end at that time. */
   readonly at: string
   /** The decisions before the trial. Absent: the smaller request was refused as well, and these decisions were restored. */
   readonly before?: Pick<SessionContext, 'cut' | 'decided'>
 }
 
 /**
- * The decisions of policies for the requests of a session. They stay the same, byte for byte, until the next decision.
+ * The decisions of policies for the requests of a session. Each request repeats them exactly until the next decision.
  */
 export interface SessionContext {
   readonly summary?: Summary
@@ -105,23 +112,23 @@ export interface SessionContext {
   readonly repairs?: { readonly [model: string]: Repairs }
   /** The log's last message at the last decision, and the size of the request at that time. */
   readonly decided?: { readonly at: string; readonly scale: Scale }
-  /** The decisions for the requests of working members, by the row of the delegate call. */
+  /** The decisions for the requests of working members. The key is the id of the delegate call's row. */
   readonly members?: { readonly [call: string]: Pick<SessionContext, 'cut' | 'trial' | 'decided' | 'repairs'> }
 }
 
-/** The usage of a summary, or of a failed attempt at one. */
+/** The usage of one summary, or of one failed attempt to make a summary. */
 export type SummaryWork = Pick<Summary, 'usage' | 'model' | 'createdAt'>
 
-/** The agent name under which a run counts summaries. */
+/** The agent name under which the usage of summaries is counted in a run. */
 export const SUMMARY_AGENT = 'summary'
 
-/** The agent name under which a session counts titles. */
+/** The agent name under which the usage of titles is counted in a session. */
 export const TITLE_AGENT = 'title'
 
-/** A model's work on a summary, as a completion for totals and the ledger. */
+/** Converts a model's work on a summary to a completion, by which totals and the ledger count it. */
 export const summaryCompletion = (work: SummaryWork): AssistantMessage => workCompletion(SUMMARY_AGENT, work)
 
-/** A model's work on a title, as a completion for totals and the ledger. */
+/** Converts a model's work on a title to a completion, by which totals and the ledger count it. */
 export const titleCompletion = (work: SummaryWork): AssistantMessage => workCompletion(TITLE_AGENT, work)
 
 /** A completion that belongs to no round and is never stored. */

@@ -21,15 +21,15 @@ export interface Delivery extends DeliveryKey, NewDelivery {
   readonly status: DeliveryStatus
   /** The channel's own record: its intentions and their outcomes. */
   readonly state: JsonObject
-  /** Changes with every write to the row. */
+  /** A value that changes with every write to the row. */
   readonly mark: string
   /** The worker that has claimed it until `due`; absent if unclaimed. */
   readonly owner?: string
   /** When a worker should process it next; absent if it is finished. */
   readonly due?: number
-  /** Set if a hint was sent for it: the worker with the hint need not wait for `due`. */
+  /** Set if a hint was sent for this delivery. The worker that receives the hint need not wait for `due`. */
   readonly hinted?: true
-  /** Number of consecutive unknown failures of the channel. */
+  /** Number of consecutive failures of the channel with an unknown cause. */
   readonly failures: number
   /** Number of consecutive starts without an outcome, including the current one. */
   readonly begun?: number
@@ -58,21 +58,24 @@ export function changedDelivery(before: Delivery, change: Changes): Delivery {
 /** The id of a delivery's run. */
 export const runOfDelivery = ({ id }: Pick<DeliveryKey, 'id'>): string => id.slice(0, 26)
 
-/** Consecutive starts without an outcome after which the delivery may be the cause of the crashes. */
+/** After this many consecutive starts without an outcome, the delivery is suspected of crashing its process. */
 const SUSPECT = 2
-/** Starts after which a delivery is abandoned. With the waits between them, they take three hours. */
+/** Starts after which a delivery is abandoned. Together with the waits between them, they take three hours. */
 export const MAX_STARTS = 20
-/** Wait after the second crash, which doubles each time. Meanwhile, other deliveries of the process make progress. */
+/**
+ * Wait after the second crash. It doubles with each further crash. During the wait, the process makes progress with its
+ * other deliveries.
+ */
 const FIRST_WAIT_MS = 60_000
 const MAX_WAIT_MS = 600_000
 
-/** Whether the delivery may have crashed processes. After a single crash, the cause may have been anything else. */
+/** Whether the delivery is suspected of crashing processes. A single crash may have had any other cause. */
 export const isSuspect = ({ begun = 0 }: Pick<Delivery, 'begun'>): boolean => begun >= SUSPECT
 
 /** Whether the delivery is abandoned: it was started too often. */
 export const isGivenUp = ({ begun = 0 }: Pick<Delivery, 'begun'>): boolean => begun >= MAX_STARTS
 
-/** The wait for a delivery whose worker crashed, in milliseconds; 0: it may start. */
+/** How long a delivery must wait because its last worker crashed, in milliseconds. 0: it may start. */
 export function waitAfterDeath({ owner, begun = 0 }: Pick<Delivery, 'owner' | 'begun'>): number {
   if (owner === undefined || begun < SUSPECT || begun >= MAX_STARTS) return 0
   return Math.min(FIRST_WAIT_MS * 2 ** (begun - SUSPECT), MAX_WAIT_MS)

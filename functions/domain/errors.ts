@@ -35,7 +35,7 @@ export class TooltrailError extends Error {
   readonly code: ErrorCode
   /** Whether the same request may succeed later. */
   readonly retryable: boolean
-  /** Seconds after which it may succeed; undefined if unknown. */
+  /** Seconds after which the request may succeed; undefined if unknown. */
   readonly retryAfterSeconds: number | undefined
 
   constructor(

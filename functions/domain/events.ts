@@ -8,14 +8,15 @@ interface EventBase extends ParentNames {
   readonly agent?: string
 }
 /**
- * A stored event: its content is durable before the event is emitted. `id` is `<ULID of the message or run>:<type>`. It
- * is the same for a live event and for one derived from the log, so consumers may drop ids that they have received.
+ * A stored event: its content is durable before the event is emitted. `id` is `<ULID of the message or run>:<type>`. A
+ * live event and the same event derived from the log have the same id, so consumers may drop ids that they have
+ * received.
  */
 interface StoredBase extends EventBase {
   readonly id: string
 }
 
-/** The position of an event; set if the event has no message with a position. */
+/** The position of an event that has no message, or whose message has no position. */
 interface Positioned {
   readonly position?: EventPosition
 }
@@ -24,11 +25,11 @@ export type RunStateEvent = StoredBase & {
   readonly type: 'run.queued' | 'run.resumed' | 'run.paused' | 'run.completed' | 'run.failed' | 'run.cancelled'
   readonly run: Run
   /**
-   * Set for followers of a run whose input is not a message yet. `run` has no input then; the code that shows the event
-   * must read it.
+   * Set for followers of a run whose input is still stored in the run, not in a message. `run` is sent without the
+   * input, so the code that shows the event must read the input.
    */
   readonly hasInput?: true
-  /** On `run.paused`: the calls that wait. */
+  /** On `run.paused`: the calls that the run waits for. */
   readonly waiting?: readonly ToolMessage[]
 }
 /** `message` is absent if the run continues without input. */
@@ -69,7 +70,7 @@ export type DeltaEvent = EventBase & { readonly round: number } & (
         readonly arguments: string
       }
   )
-/** The progress that a call's tool reports. Like deltas, it is provisional and not the result. */
+/** The progress that a call's tool reports. It is provisional, like a delta, and not part of the result. */
 export interface CallProgress {
   readonly progress: number
   readonly total?: number
@@ -106,14 +107,17 @@ export type RunEvent = StoredEvent | DeltaEvent | RoundEvent | CallProgressEvent
 export type RunEventType = RunEvent['type']
 
 /**
- * The reason of a `round.restarted` after which the round is streamed again from its start. Its content is the same,
- * unless the process had lost the run.
+ * The reason of a `round.restarted` event whose round is streamed again from its start. The repeated content is equal,
+ * unless the process lost the run and resumed it.
  */
 export const STREAMED_AGAIN = 'resumed'
 
 export const eventId = (ulid: string, type: RunEventType): string => `${ulid}:${type}`
 
-/** Events that end a run's live stream. A pause read from the log does not end it, because it may be over. */
+/**
+ * Whether an event ends a run's live stream. A pause that was read from the log does not end it, because the run may
+ * have been resumed since.
+ */
 export const isTerminal = (event: RunEvent): boolean =>
   event.type === 'run.completed' ||
   event.type === 'run.failed' ||

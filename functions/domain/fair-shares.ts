@@ -1,8 +1,8 @@
 import type { SessionKey } from './session.ts'
 
 /**
- * At most `limit` of the entries, oldest first. If there are more, tenants alternate, each with its oldest entry, so
- * that one tenant's backlog does not hide another's.
+ * Returns at most `limit` entries, oldest first. If there are more entries, tenants alternate, each with its oldest
+ * entry, so that one tenant's backlog does not hide another's.
  */
 export function fairShares<Entry extends { readonly key: SessionKey; readonly due: number }>(
   entries: readonly Entry[],

@@ -20,18 +20,19 @@ export interface HistoryDocument {
   readonly toolCallId?: string
   readonly status?: ToolStatus
   /**
-   * For an assistant's text: its thread had searched the history before. For a delegate call: its leader or member had.
+   * Set if the history was searched before: for an assistant's text, by its thread; for a delegate call, by its leader
+   * or member.
    */
   readonly searched?: true
   /** For a user's text: set if it is the task of a team member. */
   readonly task?: true
   /** For an assistant's text: people's ratings, each value once. */
   readonly feedback?: readonly Rating[]
-  /** The compact text of the call, in the documents of the call and of its result. */
+  /** The compact text of the call. Set in the document of the call and in the documents of its result. */
   readonly call?: string
   /** The text that is searched and shown: a message's text, a call, or a chunk of a result. Secrets are redacted. */
   readonly text: string
-  /** Milliseconds since 1970; for a result, the time of its completion. */
+  /** Milliseconds since 1970. For a result, the time at which its call ended. */
   readonly time: number
 }
 
@@ -55,11 +56,11 @@ export interface HistoryFilters {
   readonly since?: number
   readonly until?: number
   /**
-   * Only sessions with these metadata fields. An index does not store them: it gets `sessions` instead, or its hits are
-   * compared.
+   * Only sessions with these metadata fields. An index does not store metadata: the caller passes `sessions` instead,
+   * or compares the sessions of the hits.
    */
   readonly metadata?: readonly MetadataFilter[]
-  /** The run that searches, which is excluded. */
+  /** The run that makes the search. Its own messages are excluded. */
   readonly notRun?: string
   /** Only these sessions, at most 1,000. They are not part of a cursor, because they may change between pages. */
   readonly sessions?: readonly string[]
@@ -91,7 +92,7 @@ const timeAt = (moment: string): number => Date.parse(/T[\d:.]+$/.test(moment) ?
 
 const DAY_MS = 86_400_000
 
-/** The options of a search besides its text and filters: the order of its hits, and whether they are grouped. */
+/** The options of a search besides its text and filters. */
 export type HistoryListing = Pick<HistoryQuery, 'sort' | 'group'>
 
 /** The order of hits. `newest` and `oldest` sort by the time of the hit. */
@@ -125,11 +126,11 @@ export interface HistoryHit {
   readonly score: number
   /** At most 300 characters; matches are between « and ». */
   readonly snippet: string
-  /** In groups: number of further hits in this session, up to `MAX_MORE`. */
+  /** In groups: the number of further hits in this session, at most `MAX_MORE`. */
   readonly more?: number
 }
 
-/** Limit of the counted further hits of a group. If a count equals the limit, there may be more. */
+/** Limit of `more`. If `more` equals this limit, the session may have further hits. */
 export const MAX_MORE = 100
 
 export interface HistoryPage {
@@ -161,10 +162,11 @@ export interface HistoryEntries extends Omit<HistoryPage, 'hits'> {
 /** A hit as users see it, with the entries directly before and after it in its session. */
 export interface HistoryEntry extends HistoryHit {
   /**
-   * The hit's text without marks: all of it if it is short, otherwise the part in the snippet. At most 300 characters.
+   * The hit's text without the marks of matches. A long text is reduced to the part in the snippet. At most 300
+   * characters.
    */
   readonly text: string
-  /** For a call or a result: a client tool replaced the agent's tool of this name. */
+  /** For a call or a result: set if a client tool replaced the agent's tool of this name. */
   readonly origin?: 'client'
   /** For a result: its sources that have numbers. */
   readonly sources?: readonly { readonly number: number; readonly title: string }[]

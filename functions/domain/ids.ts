@@ -16,7 +16,7 @@ export const isTenant = (text: string): boolean => TENANT.test(text)
  */
 export const isObjectName = (text: string): boolean => OBJECT_NAME.test(text)
 
-/** Builds a pattern for a ULID followed by `rest`, which is the source of a pattern. */
+/** Builds a pattern for a ULID followed by `rest`, which is itself written as the source of a pattern. */
 export function startingWithUlid(rest: string): RegExp {
   return new RegExp(`${ULID_PATTERN.source.slice(0, -1)}${rest}$`)
 }
@@ -28,8 +28,8 @@ export const timeOfId = (id: string): number => decodeTime(id)
 export const idPrefixAt = (time: number): string => encodeTime(time, TIME_LEN)
 
 /**
- * Creates an id greater than `last`. It has the time `now` (milliseconds), or is `last` plus one if the clock that made
- * `last` was ahead. So ids order a log whatever its writers' clocks do (promises L1).
+ * Creates an id greater than `last`. Its time is `now` (milliseconds). If the clock that made `last` was ahead, the id
+ * is `last` plus one. So ids order a log even if the clocks of its writers differ (promises L1).
  */
 export function nextId(last: string | undefined, now: number): string {
   const time = encodeTime(now, TIME_LEN)
@@ -45,16 +45,19 @@ export const latestId = (ids: readonly (string | undefined)[]): string | undefin
     .at(-1)
 
 /**
- * Creates an id for a run, greater than the last run's and the last message's: imported runs are known only by their
- * messages. Its time is later than the last message's, so that no message whose id counts up from there gets the same
- * id.
+ * Creates an id for a run. It is greater than `tail`, the last accepted run, and `head`, the last message. `head`
+ * counts because imported runs are not in `tail`. If `head` is greater, the id also gets a later time than `head`. So a
+ * message whose id is `head` plus one never has the id of the run.
  */
 export function nextRunId(tail: string | undefined, head: string | undefined, now: number): string {
   if (head === undefined || (tail !== undefined && head < tail)) return nextId(tail, now)
   return nextId(head, Math.max(now, timeOfId(head) + 1))
 }
 
-/** Random bytes are read in bulk. Read one by one, as `ulid` does, the 16 bytes of an id cost more than a write. */
+/**
+ * Random bytes are read in bulk. `ulid` would read them one by one, and the 16 bytes of one id would then cost more
+ * than a write.
+ */
 const pool = new Uint8Array(1_024)
 let used = pool.length
 

@@ -1,4 +1,6 @@
-/** Node has these (ES2026, "JSON.parse source text access"); the compiler's library does not yet. */
+/**
+ * Node has these functions (ES2026, "JSON.parse source text access"); the compiler's library does not declare them yet.
+ */
 declare global {
   interface JSON {
     parse(
@@ -12,14 +14,15 @@ declare global {
 
 /**
  * A number that keeps its spelling because JavaScript would spell it differently: `10.00`, `1e3`, integers beyond 2^53.
- * `JSON.stringify` writes it as it was sent. `readJson` (`functions/log/json/exact-json.ts`) creates it. An object with a copy of
- * its field is not an exact number, so code that copies values field by field must check `isExactNumber` first.
+ * `JSON.stringify` writes the original spelling. `readJson` (`functions/log/json/exact-json.ts`) creates it. An object
+ * with a copy of its field is not an exact number, so code that copies values field by field must check `isExactNumber`
+ * first.
  */
 export type ExactNumber = { readonly rawJSON: string }
 
 /**
- * A JSON value. Values from outside contain an `ExactNumber` instead of each number whose spelling would change. For the
- * compiler, it is a `JsonObject`.
+ * A JSON value. A value from outside contains an `ExactNumber` instead of each number whose spelling would change. The
+ * compiler treats an `ExactNumber` as a `JsonObject`.
  */
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject
 export type JsonObject = { readonly [key: string]: Json | undefined }

@@ -1,4 +1,4 @@
-/** The providers, as the first part of a model's name gives them. */
+/** The providers' names, which are the first part of a model's full name. */
 const PROVIDER_NAMES = ['anthropic', 'openai', 'bedrock', 'openai-compatible', 'demo'] as const
 
 /** Completes a model's name from an agent's settings to `provider/model`. */
@@ -13,8 +13,8 @@ export function fullModelName(name: string): string {
 const DATE = /-20\d{2}-?\d{2}-?\d{2}$/
 
 /**
- * Whether two names (`provider/model`) mean the same model. A name without a date is an alias of a dated name, and
- * providers respond with the dated one.
+ * Whether two names (`provider/model`) mean the same model. A name without a date is an alias of the name with a date,
+ * and providers use the name with the date in responses.
  */
 export function isSameModel(one: string, other: string): boolean {
   if (one === other) return true

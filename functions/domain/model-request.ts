@@ -25,9 +25,9 @@ export interface RequestReasoning {
 }
 export interface RequestToolCall extends ToolCall {
   readonly type: 'tool_call'
-  /** The name in the log, if the provider gets a mapped name. */
+  /** The tool's name in the log. Set if the provider gets a mapped name. */
   readonly originalName?: string
-  /** The call's message in the log, if an earlier call of the request has this id. */
+  /** The id of the call's message in the log. Set if an earlier call of the request has the same call id. */
   readonly repeatedIn?: string
 }
 
@@ -53,7 +53,10 @@ export interface ModelRequest {
   readonly instructions?: string
   readonly messages: readonly RequestMessage[]
   readonly tools: readonly ToolDeclaration[]
-  /** `none`: tools are declared so that the provider accepts the calls in the history, but none may be called. */
+  /**
+   * `none`: no tool may be called. The tools are declared nevertheless, because the provider accepts the calls of the
+   * history only then.
+   */
   readonly toolChoice: 'auto' | 'required' | 'none' | { readonly name: string }
   readonly options: ModelOptions
   /** Set after the provider rejected the usual names: tools and calls then get names in the narrowest form. */

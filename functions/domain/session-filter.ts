@@ -14,13 +14,13 @@ export interface MetadataFilter {
   readonly isPrefix: boolean
 }
 
-/** The filter for a value in a query: a value that ends in `*` is a prefix. */
+/** Converts a value in a query to a filter. A value that ends in `*` is a prefix. */
 export function metadataFilter(key: string, text: string): MetadataFilter {
   const isPrefix = text.endsWith('*')
   return { key, value: isPrefix ? text.slice(0, -1) : text, isPrefix }
 }
 
-/** The sessions that a list shows, and their order. Every condition must hold. */
+/** Selects the sessions that a list shows, and their order. A session must satisfy every condition. */
 export interface SessionFilter {
   readonly tenant: string
   readonly owner?: string
@@ -44,7 +44,10 @@ export interface SessionFilter {
 /** Conditions by which a search of the history selects sessions. */
 export type SessionConditions = Pick<SessionFilter, 'tenant' | 'owner' | 'metadata'>
 
-/** Metadata fields that stores index. A filter on one exact value then costs the same for any number of sessions. */
+/**
+ * Metadata fields that stores index. A filter on one exact value of such a field costs the same for any number of
+ * sessions.
+ */
 export const INDEXED_METADATA = ['folder', 'source'] as const
 export type IndexedMetadata = (typeof INDEXED_METADATA)[number]
 

@@ -2,8 +2,8 @@ import { isLeaders } from './messages/message.ts'
 import type { Message } from './messages/message.ts'
 
 /**
- * The numbers and times of the messages in a session's log. Times are in milliseconds since 1970; absent without
- * messages.
+ * The counts and times of the messages in a session's log. Times are in milliseconds since 1970; they are absent if the
+ * log is empty.
  */
 export interface SessionMessages {
   /** Number of inputs and of the leader's assistant messages. */
@@ -16,7 +16,7 @@ export interface SessionMessages {
 /** The values for an empty log. */
 export const NO_MESSAGES: SessionMessages = { count: 0 }
 
-/** The values after these messages were appended. */
+/** Returns the values after these messages were appended. */
 export function withMessages(before: SessionMessages, messages: readonly Message[]): SessionMessages {
   let { count, firstAt, lastAt } = before
   for (const message of messages) {

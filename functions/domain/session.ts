@@ -15,12 +15,15 @@ export interface SessionKey {
 /** Picks the key from an object with more fields. */
 export const keyOf = ({ tenant, session }: SessionKey): SessionKey => ({ tenant, session })
 
-/** The right to extend one session's log. The holder passes it to every write, which compares its `generation`. */
+/**
+ * The right to extend one session's log. The holder passes the lease to every write, and the store compares its
+ * `generation`.
+ */
 export interface Lease extends SessionKey {
   readonly generation: number
   /**
-   * A new nonce for each attempt. After a lost response, it shows whether a start or an acquisition was our own. A store
-   * may put the process before it.
+   * A new nonce for each attempt. After a lost response, the nonce shows whether this attempt started the run or
+   * acquired the lease. A store may prefix it with the name of the process.
    */
   readonly owner: string
   readonly runId: string
@@ -33,12 +36,12 @@ export interface Lease extends SessionKey {
 /** How long a lease lasts after its last heartbeat was sent. */
 export const LEASE_MS = 60_000
 export const HEARTBEAT_MS = 15_000
-/** A holder stops when its lease is this close to its expiry without a successful heartbeat. */
+/** A holder stops when its lease expires within this time and no heartbeat has succeeded. */
 export const LEASE_MARGIN_MS = 10_000
 
 /**
- * Milliseconds after the last step of an interrupted copy until the session with the partial copy is deleted. As long as
- * idempotency keys are remembered, a repeated request can continue the copy.
+ * Milliseconds after the last step of an interrupted copy until the session with the partial copy is deleted.
+ * Idempotency keys are remembered for the same time. A repeated request can continue the copy until then.
  */
 export const COPY_EXPIRY_MS = 86_400_000
 
@@ -60,7 +63,7 @@ export interface SessionHeader extends SessionKey {
   /** The id of the last message. */
   readonly head?: string
   readonly cancel?: { readonly run: string; readonly reason: 'user' | 'superseded' }
-  /** Takeovers of an expired lease since the last message. */
+  /** Number of times that an expired lease was taken over since the last message. */
   readonly takeovers: number
   /** When the sweeper should visit the session, in milliseconds since 1970. Absent: nothing to do. */
   readonly due?: number
@@ -86,13 +89,16 @@ export interface Session extends SessionKey {
   readonly instructions?: string
   readonly metadata: JsonObject
   /**
-   * Set after a caller limited to its owner's sessions has acted in this one. From then on, its runs see no other
-   * owner's sessions either, whatever their agent may search.
+   * Set after a caller that may access only its own owner's sessions has acted in this session. From then on, the
+   * session's runs see no other owner's sessions either, even if their agent may search more.
    */
   readonly ownerBound?: true
-  /** Set if a channel created it. The channel keeps using it, even if another owner's caller has acted there. */
+  /**
+   * Set if a channel created this session. The channel keeps using the session, even after another owner's caller has
+   * acted there.
+   */
   readonly byChannel?: true
-  /** The session that this one is a copy of, up to and including a message. */
+  /** For a fork: the session that was copied, and the last message that was copied. */
   readonly forkedFrom?: ForkedFrom
   readonly createdAt: number
   /** Time of the last start or end of a run, or of the last PATCH. */

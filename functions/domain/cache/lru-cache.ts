@@ -9,7 +9,7 @@ export interface Recent<Value> {
   take(name: string): Value | undefined
 }
 
-/** Creates a cache that evicts the least recently used values above `most` in total size. */
+/** Creates a cache whose values have a total size of at most `most`. It evicts the least recently used values first. */
 export function createRecent<Value>(most: number): Recent<Value> {
   const kept = new Map<string, { readonly value: Value; readonly size: number }>()
   let total = 0

@@ -3,7 +3,7 @@ export type Scope = 'read' | 'write' | 'admin'
 /** Largest cap of active runs, because a store may keep a list of them for each key. */
 export const MAX_ACTIVE_RUNS = 1_000
 
-/** Largest cap of streams and waiting requests, because a store may keep all of a key's in one item. */
+/** Largest cap of streams and waiting requests, because a store may keep all open requests of a key in one item. */
 export const MAX_OPEN_REQUESTS = 1_000
 
 /** Limits of one key. If a limit is missing, the operator's limit for all keys applies. */
@@ -15,7 +15,7 @@ export interface KeyCaps {
   readonly tokensPerDay?: number
 }
 
-/** A change of some caps: a number sets one, null removes one, and undefined keeps it. */
+/** A change of caps: a number sets a cap, null removes it, and undefined keeps it. */
 export type CapChange = { readonly [Cap in keyof KeyCaps]?: number | null | undefined }
 
 /** The rights of an API key. The secret itself is never stored, only its SHA-256. */

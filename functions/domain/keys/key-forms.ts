@@ -7,7 +7,7 @@ interface KeyForm {
 }
 
 const FORMS: readonly KeyForm[] = [
-  // Tooltrail, and secrets that sign webhooks: 24 bytes and more in base64
+  // Keys of Tooltrail, and secrets that sign webhooks: 24 or more bytes in base64
   { begins: 'tt_', rest: '[A-Za-z0-9_-]{43,128}' },
   { begins: 'whsec_', rest: '[A-Za-z0-9+/]{24,512}={0,2}' },
   // AWS key ids, long-lived and temporary, in base 32
@@ -58,8 +58,8 @@ export const OTHER_KEYS: string = FORMS.flatMap(({ begins, rest }) => (rest === 
 )
 
 /**
- * Pattern of a name and password in an address, matched together, because the password alone may be an ordinary word.
- * Also matches a token in their place.
+ * Pattern of a name and password in an address. They are matched together, because the password alone may be an
+ * ordinary word. Also matches a token that replaces both.
  */
 export const NAME_AND_PASSWORD = String.raw`(?<=://)(?:[^\s/:@"'<>]{0,100}:[^\s/:@"'<>]{1,200}|(?=[A-Za-z_-]{0,64}[0-9])[A-Za-z0-9_-]{20,255})(?=@[A-Za-z0-9[])`
 
@@ -77,7 +77,7 @@ const SAYS = String.raw`[\\"']{0,3} {0,2}[:=,] {0,2}[\\"']{0,3}`
 const PAIR = String.raw`[^\n"'=;]{1,60}=[^\n"';]{0,200};`
 
 /**
- * Patterns of credentials with a telling name: JSON web tokens, headers, and values in connection strings and
+ * Patterns of credentials that a name identifies: JSON web tokens, headers, and values in connection strings and
  * addresses. If the value alone may be an ordinary word, the pattern includes the name.
  */
 export const CREDENTIALS: readonly string[] = [
@@ -90,6 +90,6 @@ export const CREDENTIALS: readonly string[] = [
   String.raw`(?<=(?:jdbc:|://)[^\s"'<>]{1,300}[?&;])(?:password|passwd|pwd|(?:access_|refresh_|auth_)?token|client_secret|api_?key)=(?=[^\s"'<>&;#0-9]{0,200}[0-9])[^\s"'<>&;#]{12,2048}`,
 ]
 
-/** The lines before and after a private key. A form encodes a space as `+`. */
+/** The lines before and after a private key. In a URL-encoded form, a space is `+`. */
 export const PRIVATE_KEY_BEGINS = '-----BEGIN[ +][A-Z0-9 +]{0,40}PRIVATE[ +]KEY(?:[ +]BLOCK)?-----'
 export const PRIVATE_KEY_ENDS = '-----END[ +][A-Z0-9 +]{0,40}PRIVATE[ +]KEY(?:[ +]BLOCK)?-----'

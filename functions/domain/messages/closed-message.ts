@@ -14,14 +14,14 @@ export interface ClosedMedia {
 export type ClosedPart = TextPart | ClosedMedia
 
 /**
- * A call that a member may work for, or whose result has sources. One object is shared by the result, all messages of
- * that member, and the completion that numbers the sources.
+ * A call that a member may work for, or whose result has sources. The result, all messages of that member, and the
+ * completion that numbers the sources share one object.
  */
 export interface MemberCall {
   readonly toolCallId: string
   /** The call's index in its message. */
   readonly sequence: number
-  /** The delegate call that the agent of this call's message works for. */
+  /** The delegate call whose member made this call. */
   readonly parentToolCallId?: string
   /** Number of the result's sources; undefined if it has none. */
   readonly sources?: number
@@ -37,13 +37,13 @@ interface ClosedBase {
   /** The message's agent; by default the session's. */
   readonly agent?: string
   readonly parentToolCallId?: string
-  /** The call with the id `parentToolCallId`, if its result came before. */
+  /** The call with the id `parentToolCallId`, if its result is earlier in the import. */
   readonly parent?: MemberCall
   /** The round within the run; by default counted by the import. */
   readonly round?: number
   /** Creation time in milliseconds since 1970; by default the time of the import. */
   readonly createdAt?: number
-  /** The message's run in the log of origin. Consecutive messages with the same value become one run. */
+  /** The message's run in the original log. Consecutive messages with the same value become one run. */
   readonly run?: string
 }
 
@@ -63,30 +63,30 @@ export interface ClosedAssistantMessage extends ClosedBase {
   readonly finishReason?: string
   readonly searched?: true
   readonly usage?: Usage
-  /** Source numbers that it records. They are kept if no other source of the session has one of them. */
+  /** Source numbers that this completion records. They are kept if no other source of the session has one of them. */
   readonly numbered?: ClosedNumbers
   readonly feedback?: readonly Feedback[]
 }
 
 export interface ClosedToolMessage extends ClosedBase {
   readonly role: 'tool'
-  /** The message with the call, which came before. */
+  /** The earlier message that contains the call. */
   readonly of: ClosedAssistantMessage
   /** The call's index in that message. */
   readonly sequence: number
-  /** The object by which later messages of a member name this call. */
+  /** Identifies this call: messages of its member have this object as `parent`. */
   readonly named?: MemberCall
   readonly status: ToolStatus
-  /** Set if the client executed the call, as in our own messages. */
+  /** Set if the client executed the call, as in messages of our own log. */
   readonly origin?: 'client'
   readonly parts: readonly ClosedPart[]
   /** The result's data for programs. */
   readonly data?: Json
-  /** The type of its output; undefined if the call has none. */
+  /** The type of the call's output; undefined if the call has no output. */
   readonly mediaType?: string
   /**
    * The sources with their full texts. If no completion of the import records their numbers, the next request assigns
-   * some.
+   * new ones.
    */
   readonly sources?: readonly Source[]
   readonly completedAt?: number
@@ -95,13 +95,13 @@ export interface ClosedToolMessage extends ClosedBase {
   readonly decision?: ApprovalDecision
 }
 
-/** A message imported from another log: without our ids, with its complete contents, and with its calls ended. */
+/** A message imported from another log. It has no ids of ours, its contents are complete, and its calls have ended. */
 export type ClosedMessage = ClosedUserMessage | ClosedAssistantMessage | ClosedToolMessage
 
 /** The media type of outputs without one. */
 export const PLAIN_TEXT = 'text/plain; charset=utf-8'
 
-/** The import does not have the declared format; names the fields and the reasons. */
+/** The import does not have the declared format. The message names the fields and the reasons. */
 export class ImportRefused extends Error {
   override readonly name = 'ImportRefused'
   readonly errors: readonly { readonly path: string; readonly message: string }[]

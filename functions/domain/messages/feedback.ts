@@ -6,7 +6,7 @@ export interface Feedback {
   readonly rating: Rating
   /** The person, as in the field `user` of messages. */
   readonly user: string
-  /** When it was given, in milliseconds since 1970. */
+  /** Time of the rating, in milliseconds since 1970. */
   readonly at: number
 }
 
@@ -14,8 +14,8 @@ export interface Feedback {
 export const MAX_RATINGS = 100
 
 /**
- * Adds a rating to those of a message. Each person has one rating, the latest, whatever order they are stored in.
- * Returns undefined if nothing changes: the rating or a later one of the same person is stored already, or the limit of
+ * Adds a rating to those of a message. Each person has one rating, the latest by time, in whatever order ratings are
+ * stored. Returns undefined if nothing changes: this or a later rating of the person is stored already, or the limit of
  * people is reached.
  */
 export function withFeedback(given: readonly Feedback[], one: Feedback): readonly Feedback[] | undefined {

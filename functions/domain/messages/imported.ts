@@ -6,7 +6,10 @@ export interface ImportName {
   readonly keyHash: string
   /** Hash of the request's body. Two bodies under one key are a conflict. */
   readonly bodyHash: string
-  /** Whether it is remembered as long as the session exists; otherwise as long as idempotency keys are. */
+  /**
+   * Whether the import is remembered for as long as the session exists. Otherwise it is remembered for as long as
+   * idempotency keys are.
+   */
   readonly forGood: boolean
 }
 
@@ -14,11 +17,11 @@ export interface ImportName {
 export interface ImportProgress {
   /** Number of messages stored so far. */
   readonly messages: number
-  /** The ids of the first and the last of them, and the run of the last one. */
+  /** `first` and `last`: the ids of the first and the last stored message. `run`: the run of the last one. */
   readonly first: string
   readonly last: string
   readonly run: string
-  /** The ranges of its messages, newest last, if other messages are between them: the first and last id of each. */
+  /** Set if other messages are between the messages of the import: the ranges of the import's messages, newest last. */
   readonly stretches?: readonly Range[]
 }
 
@@ -28,26 +31,29 @@ export interface Range {
   readonly last: string
 }
 
-/** Above this limit, the oldest ranges are joined, including the messages between them. */
+/**
+ * Maximum number of ranges. Above this limit, the oldest ranges are joined, which then include the messages between
+ * them.
+ */
 const MAX_RANGES = 16
 
 /** One step of an import. */
 export interface ImportStep {
   /**
    * At most 85 messages and runs together; a completion that records source numbers counts twice. About 1 MB, unless
-   * one round is longer. Ids are ascending, and greater than the log's last id and their runs' ids; no call is open.
-   * The numbers of each completion are consecutive, and no other source of the session has them.
+   * one round is longer. Ids are ascending, and greater than the log's last id and the ids of their runs. No call is
+   * open. The numbers of each completion are consecutive, and no other source of the session has them.
    */
   readonly messages: readonly Message[]
   /** The runs of the messages, updated for this step. Their ids are greater than those of the session's runs. */
   readonly runs: readonly { readonly run: Run; readonly isNew: boolean }[]
-  /** Undefined: no progress is stored, and a repetition is a new import. */
+  /** Undefined: no progress is stored, and a repeated request is a new import. */
   readonly name?: ImportName
   /** The progress before this step; undefined if there is none. */
   readonly before?: ImportProgress
-  /** Number of the messages that come from the source; by default all. */
+  /** Number of the import's own messages among `messages`; by default all. */
   readonly taken?: number
-  /** Whether other messages were stored between the earlier progress and this step. */
+  /** Whether other messages were stored after the earlier progress and before this step. */
   readonly isApart?: boolean
   /** Set if further steps of a copy follow. The expiry of a session that awaits the copy is then only postponed. */
   readonly isPartOfCopy?: boolean
@@ -85,7 +91,7 @@ export const rangesOf = (progress: ImportProgress | undefined): Range[] =>
 /** The options of an import. */
 export interface AppendOptions {
   readonly name?: ImportName
-  /** Number of messages under the name before these. */
+  /** Number of messages that were imported under this name before. */
   readonly from?: number
   /** The origin of the messages, stored with their runs. */
   readonly source?: string

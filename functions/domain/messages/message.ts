@@ -100,7 +100,7 @@ export const STATUS_TEXT = {
 
 /** The location and size of a tool result's full content. */
 export interface Output {
-  /** Size of the content as it is stored and downloaded, in the encoding that the media type names. */
+  /** Size in bytes of the content as stored and downloaded, in the encoding that the media type names. */
   readonly bytes: number
   readonly lines: number
   /** SHA-256 of the bytes, in hex. */
@@ -138,11 +138,14 @@ interface MessageBase {
   readonly round: number
   /** Creation time, in milliseconds since 1970. */
   readonly createdAt: number
-  /** When an imported message was stored, in milliseconds since 1970. Its `createdAt` is the time of its source. */
+  /**
+   * Time when an imported message was stored, in milliseconds since 1970. Its `createdAt` is the time that its source
+   * recorded.
+   */
   readonly recordedAt?: number
   /**
-   * The position of its event among those of its run; for a call, the position of its end. Absent if no holder emitted
-   * the event.
+   * The position of the message's event among the events of its run; for a call, of its end event. Absent if no holder
+   * emitted the event.
    */
   readonly position?: EventPosition
 }
@@ -166,9 +169,9 @@ export interface AssistantMessage extends MessageBase {
   readonly usage?: Usage
   /** Source numbers that this message's request used first, and that this message therefore records. */
   readonly numbered?: readonly NumberedSources[]
-  /** Set if its thread has searched the history before: the text may repeat what was found. */
+  /** Set if the thread of this message has searched the history before: the text may repeat search results. */
   readonly searched?: true
-  /** People's ratings, one per person. Added after the message was stored. */
+  /** People's ratings, one per person. They are added after the message was stored. */
   readonly feedback?: readonly Feedback[]
 }
 
@@ -194,8 +197,8 @@ export interface ToolMessage extends MessageBase {
   readonly completedAt?: number
   readonly durationMs?: number
   /**
-   * For a delegate call: set if its leader or its member has searched the history; their texts may repeat what was
-   * found.
+   * For a delegate call: set if its leader or its member has searched the history. Texts of the two may repeat search
+   * results.
    */
   readonly searched?: true
   /** Generation of the lease whose holder may end this call. */
@@ -214,10 +217,13 @@ export type ParentNames = Pick<MessageBase, 'parentToolCallId' | 'parentMessageI
 export const parentNames = ({ parentToolCallId, parentMessageId }: ParentNames): ParentNames =>
   definedFields({ parentToolCallId, parentMessageId })
 
-/** Whether a message or an event is the leader's. A team member's names the delegate call that it works for. */
+/**
+ * Whether a message or an event is the leader's. A message or an event of a team member names the delegate call that
+ * the member works for.
+ */
 export const isLeaders = (one: { readonly parentToolCallId?: string }): boolean => one.parentToolCallId === undefined
 
-/** A message without its ratings, as its run stored it. Ratings may be added at any time. */
+/** Returns a message without its ratings, as its run stored it. Ratings may be added at any time. */
 export function unrated(message: Message): Message {
   if (message.role !== 'assistant') return message
   const { feedback: _, ...rest } = message

@@ -12,8 +12,8 @@ export interface Source {
 export const MAX_SOURCES = 100
 
 /**
- * The numbers of a result's sources: the first source has `from`, and the others follow. The completion whose request
- * used them first records them; they never change.
+ * The numbers of one result's sources: the first source has the number `from`, and the others follow. The completion
+ * whose request used the sources first records the numbers. They never change.
  */
 export interface NumberedSources {
   /** The id of the tool message. */
@@ -31,12 +31,15 @@ export const MAX_NUMBERED_RESULTS = 2_000
 /** Number of rows for the source numbers of these results. An imported completion may record more than one row can hold. */
 export const rowsOfNumbers = (results: number): number => Math.ceil(results / MAX_NUMBERED_RESULTS)
 
-/** Highest number taken from another log. Numbers assigned after it still fit into the nine digits of a citation. */
+/**
+ * Highest number that is accepted from another log. Numbers assigned after it still fit into the nine digits of a
+ * citation.
+ */
 export const HIGHEST_NUMBER = 100_000_000
 
 const MAX_FIELD_CHARACTERS = { title: 2_000, url: 4_000, id: 1_000 } as const
 
-/** Why a value is not a source; undefined if it is one. */
+/** The reason why a value is not a source; undefined if it is one. */
 export function sourceFault(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null) return 'is no object'
   const { title, url, text, id } = value as { readonly [field in keyof Source]: unknown }

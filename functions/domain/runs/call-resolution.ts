@@ -4,13 +4,16 @@ import { STATUS_TEXT } from '../messages/message.ts'
 import type { Output, ToolMessage, ToolPart } from '../messages/message.ts'
 import type { StoredSource } from '../messages/message.ts'
 
-/** The resolution of a waiting call, as it is stored. `hash` separates repeated resolutions from different ones. */
+/**
+ * The resolution of a waiting call, as it is stored. `hash` shows whether a later resolution of the call is a
+ * repetition or a different one.
+ */
 export type Resolution =
   | {
       readonly toolCallId: string
       /**
-       * Id of the call's row. Default: the run's latest waiting call with this call id, otherwise the latest call with
-       * it.
+       * Id of the call's row. Default: the run's latest waiting call with this call id. If none is waiting, the latest
+       * call with this id.
        */
       readonly messageId?: string
       readonly kind: 'result'
@@ -25,22 +28,25 @@ export type Resolution =
       readonly messageId?: string
       readonly kind: 'approval'
       readonly approved: boolean
-      /** The person who decides. Not part of the hash: if two people decide the same, the first is recorded. */
+      /**
+       * The person who decides. Not part of the hash: if two people make the same decision, the first person is
+       * recorded.
+       */
       readonly by?: string
       readonly hash: string
     }
 
 interface ResolvableRun {
   readonly runId: string
-  /** The run's calls, oldest first; at least those with the ids to resolve. */
+  /** Calls of the run, oldest first. They include all calls with the ids to resolve. */
   readonly calls: readonly ToolMessage[]
   /** Whether the run is the session's active one and is not being cancelled. */
   readonly isOpen: boolean
 }
 
 /**
- * Applies resolutions, and returns the changed calls. A resolution that is stored already changes nothing. Throws
- * `call_not_found` or `resolution_conflict` if one of them cannot be stored; then none is.
+ * Applies resolutions, and returns the changed calls. A resolution that is stored already changes nothing. If one of
+ * the resolutions cannot be stored, throws `call_not_found` or `resolution_conflict`, and no resolution is applied.
  */
 export function resolvedCalls(
   { runId, calls, isOpen }: ResolvableRun,
@@ -61,7 +67,7 @@ export function resolvedCalls(
   return [...resolved.values()]
 }
 
-/** Finds the call for this resolution; undefined if the same resolution is stored already. */
+/** Finds the waiting call of a resolution; undefined if the same resolution is stored already. */
 function waitingCall(
   runId: string,
   named: readonly ToolMessage[],
@@ -80,7 +86,7 @@ function waitingCall(
 
 function resolvedCall(call: ToolMessage, resolution: Resolution, now: number): ToolMessage {
   const resolved = { ...call, resolutionHash: resolution.hash }
-  // Measured from the call's creation, when it began to wait. Never negative, because the clocks of two processes may
+  // Measured from the call's creation, when it began to wait. Never negative, even if the clocks of two processes
   // differ.
   const durationMs = Math.max(0, now - call.createdAt)
   if (resolution.kind === 'approval') {

@@ -1,7 +1,7 @@
 /**
  * The position of a stored event among those of its run. A holder numbers its stored events from 0, in the order in
- * which it emits them; a later holder has a greater generation. So each reader derives the events from the log in the
- * order in which they were emitted.
+ * which it emits them; a later holder has a greater generation. So every reader that derives the events from the log
+ * gets them in the order in which they were emitted.
  */
 export interface EventPosition {
   readonly generation: number

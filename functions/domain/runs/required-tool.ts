@@ -9,9 +9,9 @@ export interface MissingTool {
 }
 
 /**
- * Finds a tool that an agent or a team member must call but does not have, in a run with the client tools `brought`.
- * Undefined if there is none. A name that may belong to an MCP server's tool counts as present, because only a run
- * knows these tools.
+ * Finds a tool that an agent or a team member must call but does not have. Undefined if there is none. `brought`: the
+ * client tools of the run. A name that may belong to an MCP server's tool counts as present, because these tools are
+ * known only during a run.
  */
 export function missingTool(
   agents: ReadonlyMap<string, Agent>,

@@ -60,11 +60,11 @@ export type WarningCode =
 export type RunCounts = Pick<Run, 'rounds' | 'usage' | 'usageByAgent'>
 
 /**
- * A notice for the run's followers, besides its messages; for a team member, with the same names as its events. `after`
- * is the log's last message at that time.
+ * A notice for the run's followers, besides the run's messages. A team member's notice has the same naming fields as
+ * the member's events. `after` is the last message of the log when the notice was stored.
  *
- * A pause names its waiting calls and the message that asked for the first of them. A pause and its end name the
- * generation of the holder that stored them. `calls.resolved` has no event of its own: it gives a position to the ends
+ * A pause names its waiting calls and the message that requested the first of them. A pause and its end name the
+ * generation of the holder that stored them. `calls.resolved` is not an event: it stores the position of the end events
  * of calls that clients resolved during the run.
  */
 export type RunNotice = ParentNames & {
@@ -120,7 +120,7 @@ export interface Run {
   readonly error?: RunError
   /** Notices in the order in which they were stored. */
   readonly notices?: readonly RunNotice[]
-  /** Number of policies' decisions recorded during the run. */
+  /** Number of policy decisions recorded during the run. */
   readonly decisions?: number
 }
 

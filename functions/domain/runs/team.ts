@@ -13,7 +13,7 @@ export const isDelegation = ({ toolName, needs }: Pick<ToolMessage, 'toolName' |
 /** A fault in the teams of these agents. */
 export interface TeamFault {
   readonly agent: string
-  /** The index among the agent's members. */
+  /** The index of the faulty member among the agent's members. */
   readonly place: number
   readonly text: string
 }

@@ -1,6 +1,6 @@
 /**
- * A clock for durations. If `now` is set back, it continues, so that no wait becomes longer. Its times are meaningless
- * outside of the process.
+ * Returns a clock for durations. When `now` is set back, this clock continues, so that no wait becomes longer. Its
+ * times have no meaning outside of the process.
  */
 export function steadyTime(now: () => number): () => number {
   let last = now()

@@ -11,8 +11,8 @@ export interface TimeLimit {
 }
 
 /**
- * Limits the time of work that must also stop with `signal`, until the limit is ended. The platform's composed signals
- * and timeouts would stay in memory until the timeout, long after the work.
+ * Limits the time of work that must also stop when `signal` aborts. Call `end` when the work is done. The platform's
+ * composed signals and timeouts would stay in memory until the timeout, even if the work ended long before.
  */
 export function limitTime(signal: AbortSignal, milliseconds: number, late: () => Error): TimeLimit {
   const limited = new AbortController()

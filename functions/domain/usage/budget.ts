@@ -4,7 +4,7 @@ import { TooltrailError } from '../errors.ts'
 export interface Budget {
   /** Limit of the tokens of all runs submitted with one key. */
   readonly keyTokens?: number
-  /** Limits of the tokens, and of US dollars at list prices, of all runs of one tenant. */
+  /** Daily limits of all runs of one tenant: in tokens, and in US dollars at list prices. */
   readonly tenantTokens?: number
   readonly tenantDollars?: number
 }
@@ -15,8 +15,8 @@ export type Spent = { readonly [name in keyof Budget]-?: number }
 const DAY_MS = 86_400_000
 
 /**
- * Rejects a new run if a limit of the budget is reached, with `key_tokens_used_up` or `tenant_budget_used_up`, until
- * the day (UTC) is over.
+ * Throws if a limit of the budget is reached: no new run may start until the day (UTC) is over. The codes are
+ * `key_tokens_used_up` and `tenant_budget_used_up`.
  */
 export function requireBudget(spent: Spent, budget: Budget, now: number): void {
   const retryAfterSeconds = Math.ceil((DAY_MS - (now % DAY_MS)) / 1_000)
@@ -41,11 +41,11 @@ export function requireBudget(spent: Spent, budget: Budget, now: number): void {
     )
 }
 
-/** Rounded to cents; an amount below one cent, to one digit. */
+/** Formats an amount in US dollars, rounded to cents. An amount below one cent is rounded to one significant digit. */
 const inDollars = (amount: number): string => `$${amount < 0.01 ? amount.toPrecision(1) : amount.toFixed(2)}`
 
 const isUsedUp = (spent: number, most: number | undefined): boolean => most !== undefined && spent >= most
 
-/** Whether the budget limits a tenant's usage. */
+/** Whether the budget has a limit for a tenant's usage. */
 export const limitsTenant = ({ tenantTokens, tenantDollars }: Budget): boolean =>
   tenantTokens !== undefined || tenantDollars !== undefined

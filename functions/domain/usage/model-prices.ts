@@ -3,7 +3,10 @@ import type { Usage } from './usage.ts'
 /** US dollars per million tokens. */
 interface Price {
   readonly input: number
-  /** Prices of input read from the provider's cache, and of input written to it (for five minutes). */
+  /**
+   * `cachedInput`: the price of input that is read from the provider's cache. `cacheWrite`: the price of input that is
+   * written to it (for five minutes).
+   */
   readonly cachedInput: number
   readonly cacheWrite: number
   readonly output: number
@@ -11,14 +14,13 @@ interface Price {
 
 /**
  * The month of each provider's price list. Anthropic: platform.claude.com/docs, "Models & pricing" of each model.
- * OpenAI: the list of openai.com/api/pricing; writing to its cache costs as much as input.
+ * OpenAI: the list of openai.com/api/pricing. OpenAI charges the normal input price for writing to its cache.
  */
 export const PRICE_LISTS = { anthropic: '2026-11', openai: '2026-06' } as const
 
 /**
- * List prices of single requests by `provider/model`, without discounts for batches or surcharges for regions.
- *
- * A model that is not in the list has no price, and its usage has no cost. Some models are missing on purpose. The
+ * List prices of single requests by `provider/model`, without discounts for batches or surcharges for regions. A model
+ * that is not in the list has no price, and its usage has no cost. Two kinds of models are missing on purpose. The
  * price of some depends on the length of each prompt, which sums do not contain. Others are sold by third parties
  * (Bedrock, self-hosted servers).
  */

@@ -1,7 +1,7 @@
 import type { Message } from '../messages/message.ts'
 import type { Usage } from './usage.ts'
 
-/** The owner and key that a completion is counted for, besides its session and agent. */
+/** The owner and key that a completion is counted for, in addition to its session and agent. */
 export interface UsageAccount {
   /** The session's owner. */
   readonly owner?: string
@@ -30,8 +30,8 @@ export function countedCompletion(message: Message | undefined): CountedCompleti
 }
 
 /**
- * All tokens of a usage: its total, or its input and output tokens if these are more. The total of a sum lacks
- * completions whose provider reported no total.
+ * Returns all tokens of a usage: `totalTokens`, or the input plus output tokens if these are more. In a sum,
+ * `totalTokens` lacks the completions whose provider reported no total.
  */
 export const totalTokens = ({ totalTokens: total, inputTokens, outputTokens }: Usage): number =>
   Math.max(total ?? 0, (inputTokens ?? 0) + (outputTokens ?? 0))

@@ -12,7 +12,7 @@ export interface UsageSum {
   readonly usage: Usage
 }
 
-/** Adds up sums, one for each group and model. */
+/** Creates an accumulator of sums. It keeps one sum for each group and model. */
 export function addSums(): { add(sum: UsageSum): void; all(): readonly UsageSum[] } {
   const sums = new Map<string, UsageSum>()
   return {

@@ -1,6 +1,8 @@
 import type { JsonObject } from '../json.ts'
 
-/** Tokens of one completion, or a sum over several; null if the provider reported none. */
+/**
+ * Token counts of one completion, or sums over several completions. A count is null if the provider did not report it.
+ */
 export interface Usage {
   readonly inputTokens: number | null
   readonly cachedInputTokens: number | null
@@ -21,7 +23,7 @@ export const NO_USAGE: Usage = {
   totalTokens: null,
 }
 
-/** Whether the usage contains a number of input or output tokens. */
+/** Whether the usage contains at least one token count. */
 export const isNamed = ({ inputTokens, outputTokens, totalTokens }: Usage): boolean =>
   inputTokens !== null || outputTokens !== null || totalTokens !== null
 
