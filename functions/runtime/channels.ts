@@ -16,8 +16,8 @@ interface Dependencies extends Omit<CallbackDependencies, 'settings' | 'render'>
 }
 
 /**
- * Opens the destinations of deliveries, by their kind. Each is loaded with its first delivery: most processes never
- * have one.
+ * Opens the destinations of deliveries, by their kind. Each is loaded with its first delivery, because most processes
+ * never have one.
  */
 export function openChannels(dependencies: Dependencies): ReadonlyMap<string, RunChannel> {
   const { clock } = dependencies
@@ -55,8 +55,8 @@ type WebhookPorts = Pick<
 >
 
 /**
- * Opens the inbound endpoint of webhooks, which hands inputs to the service. Returns none if no webhook is configured.
- * Its module is loaded with the first request.
+ * Opens the inbound endpoint of webhooks, which passes inputs to the service. Its module is loaded with the first
+ * request. Returns no endpoint if no webhook is configured.
  */
 export function openEndpoints(
   {

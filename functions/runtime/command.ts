@@ -25,17 +25,17 @@ export class NotRunning extends Error {
 export const isUnreachable = (error: unknown): boolean => error instanceof TypeError && error.message === 'fetch failed'
 
 export interface CommandLine {
-  /** The value of `--env`. If absent, the command is about this machine. */
+  /** The value of `--env`. If absent, the command applies to this machine. */
   readonly environment?: string
   /** The remaining arguments. */
   readonly argv: readonly string[]
 }
 
 /**
- * Runs a command and prints the result of `work`, or the usage on request. For a mistake that the user can correct,
- * prints one line that ends with the next step.
- * The exit code is then 1, or 2 for a mistake on the command line, or 3 if no program responds. If the command was
- * given alone, a mistake also prints the usage. Only unexpected errors print their stack.
+ * Runs a command and prints the result of `work`, or the usage on request. If the user can correct an error, prints one
+ * line that ends with the next step. The exit code is then 1, or 2 for a mistake on the command line, or 3 if no
+ * program responds. If the command was given without arguments, a mistake also prints the usage. Only unexpected errors
+ * print their stack.
  */
 export async function runCommand(usage: string, work: (line: CommandLine) => Promise<string>): Promise<void> {
   reportLostOutput()
@@ -91,7 +91,8 @@ function takeEnvironment(argv: readonly string[]): CommandLine {
 }
 
 /**
- * Returns the line to print for an error that the user can correct: settings, credentials, permissions, the network.
+ * Returns the line to print for an error that the user can correct. Such errors concern settings, credentials,
+ * permissions or the network.
  */
 export function printable(error: unknown): string | undefined {
   if (error instanceof SettingsError || error instanceof UsageError || error instanceof NotRunning) return error.message

@@ -28,7 +28,7 @@ export interface CoreSettings {
   readonly tools: Tools
   /** Adds the tools of agents' remote servers. */
   readonly remote?: (list: ToolRegistry) => ToolRegistry
-  /** Destinations of deliveries, by their kind. Without it, no run has deliveries. */
+  /** Destinations of deliveries, by their kind. If absent, no run has deliveries. */
   readonly channels?: ReadonlyMap<string, Channel>
   /** Receives every event of the runs that this process executes. */
   readonly observe?: (key: SessionKey, event: RunEvent) => void

@@ -12,8 +12,8 @@ export interface FollowedWork {
 }
 
 /**
- * Creates the queue of a program that executes only runs that its callers follow. It also resumes runs that another
- * process left in these sessions.
+ * Creates the queue of a program that executes only runs that its callers follow. In the sessions of these runs, it
+ * also resumes runs that another process left unfinished.
  */
 export function createFollowedWork(service: AgentService, clock: Clock, everyMs: number): FollowedWork {
   const hints = createMemoryRunQueue({ clock })

@@ -1,7 +1,9 @@
 import type { Json } from '../domain/json.ts'
 import { KEY_BEGINNINGS, NAME_AND_PASSWORD, PRIVATE_KEY_BEGINS, SIGNATURES } from '../domain/keys/key-forms.ts'
 
-/** Base64 of 256 characters or more counts as a file. Providers quote files when they reject a request. */
+/**
+ * Matches 256 or more characters of base64, which count as a file. Providers quote files when they reject a request.
+ */
 const ENCODED = /(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{256,}={0,2}/g
 const QUOTES = String.raw`[\\"']{0,3}`
 const VALUE = '[A-Za-z0-9_.~+/=-]'
@@ -10,7 +12,8 @@ const LAST = '[A-Za-z0-9_~+/=-]'
 const WITH_DIGIT = '(?=[A-Za-z_.~+/=-]{0,200}[0-9])'
 
 /**
- * Whole or partial keys, as providers and servers quote them when they reject a key. Sources of regular expressions.
+ * Patterns of whole or partial keys, as sources of regular expressions. Providers and servers quote keys when they
+ * reject them.
  */
 export const KEY_PATTERNS = {
   'name and password in an address': NAME_AND_PASSWORD,
@@ -25,7 +28,7 @@ export const KEY_PATTERNS = {
 } as const
 const KEYS = Object.values(KEY_PATTERNS).map((pattern) => new RegExp(pattern, 'gi'))
 
-/** Maximum characters that are read of a text, and that a log line shows of it. */
+/** Maximum characters of a text that are read, and maximum characters that a log line shows. */
 const [MAX_READ_CHARACTERS, MAX_SHOWN_CHARACTERS] = [100_000, 8_000]
 
 type Fields = { readonly [name: string]: Json | undefined }

@@ -18,8 +18,8 @@ export interface McpSettings {
 }
 
 /**
- * Adds the tools of agents' MCP servers to a registry. The MCP package is loaded when an agent with a server is opened.
- * Agents with the same configuration of a server share its connection.
+ * Adds the tools of agents' MCP servers to a registry. The MCP package is loaded when the first agent with a server is
+ * opened. Agents that configure a server equally share its connection.
  */
 export function withMcpTools(settings: McpSettings): (list: ToolRegistry) => ToolRegistry {
   return (list) => {

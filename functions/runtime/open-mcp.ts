@@ -5,7 +5,8 @@ import { sessionResource } from '../http/v1/sessions/resource.ts'
 import type { McpDependencies } from '../mcp/serving.ts'
 
 /**
- * Opens the MCP server over the backend. Its package is loaded with the first request: most processes never get one.
+ * Opens the MCP server over the backend. Its package is loaded with the first request, because most processes never get
+ * one.
  */
 export function openMcp(dependencies: Omit<McpDependencies, 'shapes'>): AppDependencies['mcp'] {
   const shapes = { session: sessionResource, messages: messageMaker, searchHit: searchHitResource }

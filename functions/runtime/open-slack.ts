@@ -44,13 +44,14 @@ type Ports = Pick<ChannelDependencies, 'inbox' | 'clock' | 'logger'> & {
 }
 
 export interface Slack {
-  /** Destinations of its deliveries, by their kind. */
+  /** Destinations of Slack's deliveries, by their kind. */
   readonly channels: ReadonlyMap<string, Channel>
   /**
-   * Creates the inbound endpoint for Slack over the service that executes its runs. Deliveries need the service too.
+   * Creates the inbound endpoint for Slack over the service that executes its runs. Call it before the first delivery,
+   * because deliveries wait for the service.
    */
   endpoint(service: AgentService): InboundEndpoint
-  /** Receives the endpoint's input in Socket Mode instead, until `signal` aborts. */
+  /** Receives Slack's input in Socket Mode instead of the endpoint, until `signal` aborts. */
   listen(appToken: string, signal: AbortSignal): Promise<void>
 }
 
@@ -58,8 +59,8 @@ export interface Slack {
 const destination = ({ team, channel }: JsonObject): Json => [team ?? null, channel ?? null]
 
 /**
- * Opens Slack over the program's ports. It is loaded with the first input from Slack or delivery to Slack: most
- * processes never need it.
+ * Opens Slack over the program's ports. Slack's modules are loaded with the first input from Slack or the first
+ * delivery to it, because most processes never need them.
  */
 export function openSlack(options: SlackOptions, given: Ports): Slack {
   const ports = inTime(given)

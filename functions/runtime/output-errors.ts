@@ -10,8 +10,8 @@ export function ignoreOutputErrors(): void {
 let isWatched = false
 
 /**
- * Handles output errors of a command, whose output is its result. A reader may close early, such as `head`. Any other
- * failed write, such as to a full disk, is reported on standard error, and the exit code is 1.
+ * Handles output errors of a command, whose output is its result. A reader such as `head` may close early, which is no
+ * error. Any other failed write, such as to a full disk, is reported on standard error, and the exit code is 1.
  */
 export function reportLostOutput(): void {
   if (isWatched) return

@@ -36,7 +36,7 @@ import { createCore } from './core.ts'
 import { createFollowedWork } from './followed-work.ts'
 import { openMcp } from './open-mcp.ts'
 
-/** Time that one hint may spend on a deletion, in milliseconds. The sweeper continues it. */
+/** Time that the work of one hint may spend on a deletion, in milliseconds. The sweeper continues the deletion. */
 const DELETION_MS = 60_000
 
 /** All ports that a program needs, one adapter each. */
@@ -83,14 +83,14 @@ export interface ProgramSettings {
   readonly channels?: ReadonlyMap<string, Channel>
   /** Names of the callbacks that requests may use. */
   readonly callbacks?: ReadonlySet<string>
-  /** Hosts that images by address may come from although they are internal or use plain HTTP; none by default. */
+  /** Internal or plain-HTTP hosts from which images may be loaded by address; none by default. */
   readonly allowedHosts?: readonly string[]
   /** Creates the channels' inbound endpoints over the service that gets their inputs. */
   readonly endpoints?: (service: AgentService) => readonly InboundEndpoint[]
   readonly app: AppSettings
   /** Milliseconds between two sweeps. */
   readonly sweepMs: number
-  /** Executes only runs of sessions that requests follow, and sweeps nothing. */
+  /** Executes only runs of sessions that requests follow, and does not sweep. */
   readonly onlyFollowed?: boolean
 }
 
@@ -98,8 +98,8 @@ export interface Program {
   readonly app: App
   readonly service: AgentService
   /**
-   * Starts executing runs, whichever process accepted them, and starts sweeping. With `onlyFollowed`, executes only
-   * followed runs.
+   * Starts executing runs, including those that other processes accepted, and starts sweeping. With `onlyFollowed`,
+   * executes only followed runs.
    */
   start(): void
   /**
@@ -107,7 +107,7 @@ export interface Program {
    * stay open.
    */
   stop(): Promise<void>
-  /** Stops faster: aborts completions in flight. The next holder requests them again. */
+  /** Stops faster: aborts completions in flight. The next holder sends their requests to the model again. */
   cutOff(): void
   /** Whether many bytes are unread, so that clients that do not read must be disconnected sooner. */
   isCrowded(): boolean
@@ -145,7 +145,7 @@ export function createProgram(ports: Ports, settings: ProgramSettings): Program 
   /** Serves deliveries separately from runs, because a run may last for hours. */
   const deliver = (key: SessionKey): Promise<void> =>
     deliveries.serve(key).catch((error: unknown) => {
-      // A later sweep finds the deliveries.
+      // A later sweep finds the deliveries that were not sent.
       ports.logger.error('delivering failed', error, { tenant: key.tenant, session: key.session })
     })
   let consumer: ReturnType<typeof ports.queue.consume> | undefined

@@ -7,8 +7,8 @@ import type { Signing } from '../../adapters/opensearch/client.ts'
 const REQUEST_MS = 10_000
 
 /**
- * Also limits how long a response may stall. A stalled response would occupy one of the client's fifty connections for
- * ever.
+ * Creates the time limits of a client's requests. They also limit how long a response may stall. A stalled response
+ * would occupy one of the client's fifty connections for ever.
  */
 const limits = (milliseconds: number) => ({
   requestTimeout: milliseconds,
@@ -20,7 +20,7 @@ export interface ClientSettings {
   readonly region: string
   /** @default the SDK finds credentials itself, and renews them when they expire */
   readonly credentials?: { readonly accessKeyId: string; readonly secretAccessKey: string } | undefined
-  /** The address of an engine instead of AWS. @default the SDK's own endpoints */
+  /** The addresses of engines that replace AWS services. @default the SDK's own endpoints */
   readonly endpoints: {
     readonly dynamodb?: string | undefined
     readonly s3?: string | undefined
@@ -37,12 +37,12 @@ export function clientOptions({ region, credentials }: ClientSettings, endpoint:
   }
 }
 
-/** The client of the table. */
+/** Creates the client of the table. */
 export const openDynamo = (settings: ClientSettings): DynamoDBClient =>
-  // The adapter retries its requests. Retrying here as well would multiply the waits.
+  // The adapter retries its requests. If the client retried as well, the waits would multiply.
   new DynamoDBClient({ ...clientOptions(settings, settings.endpoints.dynamodb), maxAttempts: 1 })
 
-/** The client of the queues. A poll waits up to 20 s for a message, so its timeout is longer. */
+/** Creates the client of the queues. A poll waits up to 20 s for a message, so its timeout is longer. */
 export const openSqs = (settings: ClientSettings): SQSClient =>
   new SQSClient({
     ...clientOptions(settings, settings.endpoints.sqs),
@@ -50,8 +50,8 @@ export const openSqs = (settings: ClientSettings): SQSClient =>
   })
 
 /**
- * Returns how to sign requests to this address. Requests to AWS collections and domains are signed; requests to your
- * own node are not.
+ * Returns the settings by which requests to this address are signed. Requests to AWS collections and domains are
+ * signed; requests to your own node are not.
  */
 export function signingOf(
   endpoint: string,

@@ -26,8 +26,8 @@ const Outputs = {
 }
 
 /**
- * Reads from the stacks' outputs which resources an environment has. Rejects with `SettingsError` if the stacks are not
- * deployed, or were deployed by another version.
+ * Reads the resources of an environment from the outputs of its stacks. Rejects with `SettingsError` if the stacks are
+ * not deployed, or were deployed by another version.
  */
 export async function readDeployment(client: CloudFormationClient, environment: string) {
   const data = await outputsOf(client, environment, 'data')

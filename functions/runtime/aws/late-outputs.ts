@@ -1,7 +1,10 @@
 import type { OutputStore } from '../../ports/output-store.ts'
 import type { ClientSettings } from './clients.ts'
 
-/** Opens the outputs in this bucket. The client is loaded on first use: most invocations of a function need none. */
+/**
+ * Opens the outputs in this bucket. The client is loaded on first use, because most invocations of a function do not
+ * use it.
+ */
 export function openOutputsLate(settings: ClientSettings & { readonly bucket: string }): OutputStore {
   let opened: Promise<OutputStore> | undefined
   const open = (): Promise<OutputStore> =>

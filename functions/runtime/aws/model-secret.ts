@@ -5,7 +5,7 @@ import { environment, parse, SettingsError } from '../settings/config.ts'
 import { keySettings } from '../settings/model-variables.ts'
 import { beforeEachLine } from '../settings/setting-text.ts'
 
-/** Schema of the secret's fields: settings of models, headers of traces, and the secrets that settings name. */
+/** Schema of the secret's fields for models and traces. */
 const modelSecret = {
   ...environment.pick({ ANTHROPIC_API_KEY: true, OPENAI_API_KEY: true, MODEL_API_KEY: true }).shape,
   ...environment.pick({ MODEL_BASE_URL: true, AWS_BEARER_TOKEN_BEDROCK: true }).shape,
@@ -21,8 +21,8 @@ export interface SecretSettings {
 }
 
 /**
- * Parses a secret's text, a JSON object, into settings. Throws `SettingsError`, which names the secret and the fault,
- * but quotes nothing of the text. `named` lists allowed fields in addition to those of models and traces.
+ * Parses a secret's text, a JSON object, into settings. `named`: further allowed fields, besides those of models and
+ * traces. Throws `SettingsError`, which names the secret and the fault, but quotes nothing of the text.
  */
 export function parseModelSecret(name: string, text: string, named: readonly string[] = []): SecretSettings {
   const value = parseJson(text)

@@ -62,8 +62,8 @@ export async function openOperations(environment: string, { region, index, endpo
       return rebuildIndex({ ...indexing, indexDeadLetters, builder, clock })
     },
     /**
-     * Returns dead letters to their queue, which needs no index. Then indexes dead-lettered messages and failed batches
-     * again.
+     * Returns dead letters to their queue, for which no index is needed. Then indexes dead-lettered messages and failed
+     * batches again.
      */
     async redrive(): Promise<Redriven & { readonly deadLetters: number }> {
       const deadLetters = await resendDeadLetters(sqs, deployment.deadLetterUrl)

@@ -27,15 +27,15 @@ import { createLogger } from '../logger.ts'
 import type { OpenPorts } from '../program.ts'
 import { writeToTerminal } from '../terminal-output.ts'
 
-/** Time limit for each store to create missing resources at the start, in milliseconds. */
+/** Time limit for each store to create missing resources when the program starts, in milliseconds. */
 const START_MS = 30_000
 
 type AwsSettings = NonNullable<Settings['aws']>
 
 /**
- * Opens all ports on DynamoDB, S3, SQS and OpenSearch, or on engines with their protocols. If an endpoint is set, its
- * table, bucket and queues are created here; on AWS, the stacks create them. With an endpoint, the table's stream is
- * polled here; on AWS, Lambda polls it.
+ * Opens all ports on DynamoDB, S3, SQS and OpenSearch, or on engines with their protocols. On AWS, the stacks create
+ * the table, the bucket and the queues, and Lambda polls the table's stream. If an endpoint is set, the program creates
+ * the resources there, and polls the stream itself.
  */
 export async function openAwsPorts(
   settings: Pick<Settings, 'logLevel' | 'modelSettings'> & { readonly aws: AwsSettings },
@@ -115,8 +115,8 @@ async function prepare(aws: AwsSettings, clients: Clients): Promise<{ queueUrl: 
 }
 
 /**
- * Returns the result of a store's work at the start. Throws `SettingsError` if the store accepts connections but leaves
- * requests without a response.
+ * Returns the result of a store's `work` when the program starts. Throws `SettingsError` if the store accepts
+ * connections but does not respond to requests.
  */
 async function answered<Result>(store: string, work: () => Promise<Result>): Promise<Result> {
   try {

@@ -10,7 +10,7 @@ import { SettingsError } from '../settings/config.ts'
 import { parseModelSecret } from './model-secret.ts'
 import type { SecretSettings } from './model-secret.ts'
 
-/** Maximum time until a changed key is in use, in seconds. */
+/** Maximum time until a changed secret is in use, in seconds. */
 const SECRET_SECONDS = 300
 
 /** A secret's settings. They are read on first use and again every five minutes, so that a rotated key is used. */
@@ -24,7 +24,7 @@ export interface Secret {
   read(): Promise<SecretSettings>
 }
 
-/** Opens a secret. `named` lists allowed fields in addition to those of models and traces. */
+/** Opens a secret. `named`: further allowed fields, besides those of models and traces. */
 export function openSecret(config: SecretsManagerClientConfig, name: string, named: readonly string[] = []): Secret {
   let opening: Promise<SecretsProvider> | undefined
   let last: { readonly text: string; readonly settings: SecretSettings } | undefined
@@ -40,7 +40,7 @@ export function openSecret(config: SecretsManagerClientConfig, name: string, nam
   }
 }
 
-/** Loads the client when a secret is first read: most starts of a function read none. */
+/** Loads the client when a secret is first read, because most starts of a function read no secret. */
 async function openProvider(config: SecretsManagerClientConfig): Promise<SecretsProvider> {
   const { SecretsProvider } = await import('@aws-lambda-powertools/parameters/secrets')
   const { SecretsManagerClient } = await import('@aws-sdk/client-secrets-manager')
@@ -49,16 +49,16 @@ async function openProvider(config: SecretsManagerClientConfig): Promise<Secrets
 
 interface Dependencies {
   readonly secret: Secret
-  /** Used if the secret holds no key for Bedrock. */
+  /** Settings of Bedrock if the secret has no key for it. */
   readonly bedrock: BedrockSettings
   readonly logger: Pick<Logger, 'warn'>
-  /** @default the global one */
+  /** @default the global `fetch` */
   readonly fetch?: FetchFunction
 }
 
 /**
- * Opens models whose keys are in a secret. The secret is read when the first model is opened. While it cannot be read,
- * the last valid keys stay in use. Rejects with `ModelError`, which names the secret.
+ * Opens models whose keys are in a secret. The secret is read when the first model is opened. While the secret cannot
+ * be read, the last valid keys stay in use. Rejects with `ModelError`, which names the secret.
  */
 export function createSecretModels({ secret, bedrock, logger, fetch }: Dependencies): Models {
   let current: { readonly settings: SecretSettings; readonly models: Models } | undefined

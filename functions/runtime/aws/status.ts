@@ -13,8 +13,8 @@ import type { QueueDepth } from '../../adapters/sqs/queue-depth.ts'
 import type { Operations } from './operations.ts'
 
 /**
- * Counting the documents of a table reads the whole table. Without `--count`, only tables up to this size in bytes are
- * counted.
+ * Limit of a table's size, in bytes, up to which its documents are counted without `--count`. Counting reads the whole
+ * table.
  */
 const COUNTED_UNASKED = 256 * 1024 * 1024
 const METRICS_MS = 15 * 60_000
@@ -28,7 +28,7 @@ export interface Status {
   readonly apiUrl: string
   readonly table: { readonly name: string; readonly items: number; readonly bytes: number } | Error
   readonly queue: QueueDepth | Error
-  /** Age of the oldest hint in seconds, in the latest minute with a value; undefined without a value. */
+  /** Age of the oldest hint, in seconds, in the latest minute with a measured value; undefined if there is no value. */
   readonly oldestSeconds: number | undefined | Error
   readonly deadLetters: QueueDepth | Error
   readonly indexDeadLetters: QueueDepth | Error
@@ -40,7 +40,7 @@ export interface Status {
    * index.
    */
   readonly documents: IndexDocuments | 'refused' | Error
-  /** Upper limit of the documents that the table's messages can have; undefined if not counted. */
+  /** Upper limit of the documents that the table's messages can have; undefined if the table was not counted. */
   readonly documentsOfTable: number | undefined | Error
   /** Health of a managed search domain. */
   readonly domain: { readonly green: boolean; readonly text: string } | undefined | Error

@@ -22,7 +22,7 @@ export interface StoreDependencies {
   readonly clock: Clock
 }
 
-/** Creates the ports for rows and outputs on DynamoDB that executing runs needs. */
+/** Creates the ports on DynamoDB that a process needs to execute runs: for rows and outputs. */
 export function createAwsStores({ dynamodb, outputs, table, clock }: StoreDependencies) {
   const rows = { client: dynamodb, tableName: table, outputs, clock }
   return {

@@ -16,16 +16,16 @@ import type { StreamingHandler } from './streaming.ts'
 import { VERSION } from '../version.ts'
 
 /**
- * Maximum duration of a stream. API Gateway ends streams after 15 minutes. Ours end earlier and report that more
- * follows.
+ * Maximum duration of a stream. API Gateway ends streams after 15 minutes. Our streams end earlier and report that more
+ * events follow.
  */
 const MAX_STREAM_MS = 14 * 60_000 - 15_000
 /** Streams and waits end this many milliseconds before the function times out. */
 const CLOSING_MS = 10_000
 
 /**
- * Handles the requests of the REST API. Runs whose callers wait or listen are executed here; runs with `Prefer:
- * respond-async` go to the queue. Lambda sends a process one request at a time.
+ * Handles the requests of the REST API. If the caller waits or listens, the run is executed here. With `Prefer:
+ * respond-async`, it goes to the queue. Lambda sends a process one request at a time.
  */
 export function createApiHandler(settings: LoopSettings): StreamingHandler {
   const loop = openLoop(settings)

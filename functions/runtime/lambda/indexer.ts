@@ -31,7 +31,7 @@ export function createIndexerHandler(
   const handle = createStreamHandler({ ...openStores(settings, clock, logger), clock, logger })
   return async ({ Records: records }, context) => {
     logger.begin(context)
-    // Lambda passes binary values as text, but this table has none.
+    // Lambda passes binary values as text, but this table has no binary values.
     const signal = AbortSignal.timeout(Math.max(0, context.getRemainingTimeInMillis() - MARGIN_MS))
     const { failed } = await handle(records as readonly StreamRecord[], signal)
     if (failed.length > 0) countFailure()
@@ -41,7 +41,7 @@ export function createIndexerHandler(
   }
 }
 
-/** Returns milliseconds since 1970. The stream has seconds. */
+/** Returns the creation time in milliseconds since 1970. The stream has seconds. */
 const createdAt = ({ dynamodb }: DynamoDBRecord): number[] =>
   dynamodb?.ApproximateCreationDateTime === undefined ? [] : [dynamodb.ApproximateCreationDateTime * 1000]
 

@@ -28,10 +28,10 @@ export interface Invoked {
 }
 
 /**
- * Does the work of one invocation and waits for everything that it started. If a function returned early, it would be
- * frozen and would later resume stale work.
- * Work that still runs `stopMarginMs` before the function times out is handed off through the queue, with one hop more.
- * The hand-off happens between two rounds or, at the very end, in the middle of a completion (record 14).
+ * Does the work of one invocation and waits for everything that the work started. If a function returned early, it
+ * would be frozen and would later resume stale work. Work that still runs `stopMarginMs` before the function times out
+ * is handed off through the queue, and its hop count increases by one. The hand-off happens between two rounds or, at
+ * the very end, in the middle of a completion (record 14).
  */
 export async function invoke<Result>(
   loop: Invoked,
@@ -61,8 +61,7 @@ export async function invoke<Result>(
     metrics.flush()
     // Flushes before Lambda freezes the process, because timers stop while it is frozen.
     await traces.flush()
-    // An abandoned call must not continue in a later invocation. A call that never ends stops when the function times
-    // out.
+    // An abandoned call must not continue in a later invocation. If a call never ends, the function times out here.
     await worker.callsEnded()
   }
 }

@@ -3,7 +3,10 @@ import type { Secret } from '../aws/secrets.ts'
 import { slackSecrets } from '../settings/slack-settings.ts'
 import { DEFAULT_SLACK } from '../../channels/slack/settings.ts'
 
-/** Throws if settings are invalid. With `read`, also checks the secrets that the settings name. */
+/**
+ * Throws if settings are invalid. `read` returns the secrets that settings name. If it is given, the secrets are
+ * checked too.
+ */
 export type SecretsUse = (read?: (name: string) => string | undefined) => void
 
 interface Dependencies {
@@ -16,8 +19,9 @@ interface Dependencies {
 }
 
 /**
- * Returns a function that logs the secrets that settings name but the deployment's secret lacks, and counts them for an
- * alarm. It does so once, however often it is called.
+ * Returns a function that logs each secret that settings name but the deployment's secret lacks, and counts them for an
+ * alarm. It does so once, even if it is called several times.
+ *
  * The process continues, because everything else works. The secret is not read if the settings name no secret. The
  * function never rejects.
  */

@@ -1,6 +1,9 @@
 import type { APIGatewayProxyEvent } from 'aws-lambda'
 
-/** Returns the request of a proxy event, at its path in the app. Throws if it cannot be a `Request`. */
+/**
+ * Returns the request of a proxy event, with the app's own path. Throws if the event cannot be converted to a
+ * `Request`.
+ */
 export function requestOf(event: APIGatewayProxyEvent, path: string): Request {
   const url = new URL(`https://${event.requestContext.domainName ?? 'localhost'}`)
   url.pathname = path
@@ -10,19 +13,19 @@ export function requestOf(event: APIGatewayProxyEvent, path: string): Request {
   for (const [name, values] of Object.entries(event.multiValueHeaders ?? {}))
     for (const value of values ?? []) headers.append(name, bytesAsLatin1(value))
   const { httpMethod: method, body } = event
-  // A `Request` with one of these methods accepts no body, so a body is dropped.
+  // The constructor of `Request` rejects a body with these methods, so a body is dropped.
   if (body === null || method === 'GET' || method === 'HEAD') return new Request(url, { method, headers })
   const bytes = Buffer.from(body, event.isBase64Encoded ? 'base64' : 'utf8')
   headers.set('content-length', String(bytes.byteLength))
   return new Request(url, { method, headers, body: bytes })
 }
 
-/** Decodes a header that is not ASCII as Node does, so that the app reads the same text locally and on Lambda. */
+/** Decodes a non-ASCII header in the way that Node does, so that the app reads equal text locally and on Lambda. */
 const bytesAsLatin1 = (value: string): string => Buffer.from(value, 'utf8').toString('latin1')
 
 /**
- * Splits an address into its base and the app's path. The base is the stage in the API's own address, or the base path
- * of a custom domain. A custom domain's base path is also in the event's `path`.
+ * Splits an address into its base and the app's path. In the API's own address, the base is the stage. In a custom
+ * domain's address, it is the domain's base path, which the event's `path` contains too.
  */
 export function placeOf(event: Pick<APIGatewayProxyEvent, 'path' | 'pathParameters' | 'requestContext' | 'resource'>): {
   readonly base: string
@@ -34,7 +37,7 @@ export function placeOf(event: Pick<APIGatewayProxyEvent, 'path' | 'pathParamete
   return { base: beginning(event.requestContext.path, route), path: event.path.slice(mapping.length) || '/' }
 }
 
-/** Returns the part of `path` before `route`. API Gateway decodes `route`. */
+/** Returns the part of `path` before `route`. API Gateway has decoded `route`, but not `path`. */
 function beginning(path: string, route: string): string {
   const whole = trimmed(decode(path))
   // A base consists of letters, digits and `_.-`, so decoding does not change its length.

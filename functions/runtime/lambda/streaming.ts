@@ -4,15 +4,15 @@ import type { APIGatewayProxyEvent, Context } from 'aws-lambda'
 import { unreadableRequest } from '../../http/middleware/error-response.ts'
 import { placeOf, requestOf } from './proxy-event.ts'
 
-/** Lambda's handler of streamed responses. The stream is provided by Lambda. */
+/** A handler of streamed responses. Lambda provides the stream. */
 export type StreamingHandler = (event: APIGatewayProxyEvent, stream: Writable, context: Context) => Promise<void>
 
-/** Returns the response to one request; `base` precedes the app's paths in the address that the caller used. */
+/** Returns the response to one request. `base` is the part of the caller's address that precedes the app's paths. */
 export type Respond = (request: Request, base: string, context: Context) => Promise<Response>
 
 /**
  * A response is aborted if its caller reads less than one chunk in this time. API Gateway ends a stalled stream after
- * the same time (https://docs.aws.amazon.com/apigateway/latest/developerguide/response-transfer-mode.html).
+ * an equal time (https://docs.aws.amazon.com/apigateway/latest/developerguide/response-transfer-mode.html).
  */
 const UNREAD_MS = 300_000
 /** Bytes per write. A stream emits `drain` only after everything written to it was read. */
@@ -26,13 +26,16 @@ interface Prelude {
 
 interface LambdaGlobal {
   readonly streamifyResponse?: (handler: StreamingHandler) => StreamingHandler
-  /** Returns the stream with status and headers, which are sent with the first write, and never without a write. */
+  /**
+   * Adds status and headers to the stream. They are sent with the first write, and never sent if nothing is written.
+   */
   readonly HttpResponseStream: { from(stream: Writable, prelude: Prelude): Writable }
 }
 
 /**
- * Creates the Lambda handler that streams the response of `respond`, each invocation within `around`. Only this module
- * uses Lambda's global. Without the global, as in a test, the module loads and its handler rejects.
+ * Creates the Lambda handler that streams the response of `respond`. Each invocation runs within `around`. Only this
+ * module uses Lambda's global. Without the global, as in a test, the module still loads, and the handler rejects.
+ *
  * The handler rejects if a body fails or its caller stops reading. Lambda then aborts the response too, because a
  * partial response must not look complete.
  */
@@ -66,8 +69,7 @@ async function send({ HttpResponseStream }: LambdaGlobal, stream: Writable, resp
   const cookies = headers.getSetCookie()
   const others = Object.fromEntries([...headers].filter(([name]) => name !== 'set-cookie'))
   const out = HttpResponseStream.from(stream, { statusCode, headers: others, cookies })
-  // An empty write sends status and headers. It comes first, because a response without any write would be a 500 of the
-  // gateway.
+  // An empty write sends status and headers. Without any write, the gateway would respond with status 500.
   out.write('')
   for await (const bytes of body ?? [])
     for (let at = 0; at < bytes.length; at += PIECE) {
@@ -78,7 +80,7 @@ async function send({ HttpResponseStream }: LambdaGlobal, stream: Writable, resp
 }
 
 /**
- * Waits until the stream drains or closes. Rejects if it stalls, because the function would otherwise wait until it
+ * Waits until the stream drains or closes. Rejects if the stream stalls. Otherwise, the function would wait until it
  * times out.
  */
 async function drained(stream: Writable): Promise<void> {
@@ -98,7 +100,7 @@ async function drained(stream: Writable): Promise<void> {
   }
 }
 
-/** Prefixes `Location` with the base. The app writes it relative to its own root. */
+/** Prefixes the `Location` header with the base. The app writes the location relative to its own root. */
 function withBase(response: Response, base: string): Response {
   const location = response.headers.get('location')
   if (base !== '' && location?.startsWith('/') === true) response.headers.set('location', base + location)

@@ -19,7 +19,10 @@ import { createFailureMetric } from './metrics.ts'
 /** Time kept free at the end of the invocation for a request in flight. */
 const MARGIN_MS = 15_000
 
-/** Interval and lookback of the search in failed batches. The lookback also covers time when no sweeper ran. */
+/**
+ * `FORGET_EVERY_MINUTES`: interval between two searches of the failed batches. `LOOKBACK_MS`: age up to which a search
+ * covers them. It exceeds the interval, because the sweeper may not have run for a while.
+ */
 const FORGET_EVERY_MINUTES = 10
 const LOOKBACK_MS = 7_200_000
 
@@ -27,8 +30,8 @@ type IsDeleted = (key: SessionKey) => Promise<boolean>
 type ForgetFailures = (isDeleted: IsDeleted, within: Pick<Stripping, 'since' | 'isOver'>) => Promise<boolean>
 
 /**
- * Opens the function that removes the content of deleted sessions from stream batches that Lambda gave up on. It
- * resolves with whether it finished.
+ * Opens the function that removes the content of deleted sessions from stream batches that Lambda gave up on. The
+ * function resolves to whether it has processed all batches.
  */
 function forgettingFailures(settings: SweeperSettings): ForgetFailures {
   const open = async (): Promise<(stripping: Stripping) => Promise<boolean>> => {
@@ -50,7 +53,7 @@ function forgettingFailures(settings: SweeperSettings): ForgetFailures {
 
 /**
  * Wraps the outputs so that removing a session's outputs also removes its messages from failed batches. Rejects if time
- * runs out first.
+ * runs out before all batches are processed.
  */
 const withFailures = (outputs: OutputStore, forgetFailures: ForgetFailures, isOver: () => boolean): OutputStore => ({
   ...outputs,
@@ -66,7 +69,7 @@ const isThis =
   async (other: SessionKey): Promise<boolean> =>
     other.tenant === tenant && other.session === session
 
-/** Selects deleted sessions, for batches that failed after their session was deleted. */
+/** Returns a test for deleted sessions. It also covers batches that failed after the deletion of their session. */
 const isDeleted =
   (sessions: Pick<SessionStore, 'living'>) =>
   async ({ tenant, session }: SessionKey): Promise<boolean> =>
@@ -87,7 +90,7 @@ export function createSweeperHandler(settings: SweeperSettings): (event: unknown
   return async (_event, context) => {
     logger.begin(context)
     deadline = clock.now() + context.getRemainingTimeInMillis() - MARGIN_MS
-    // Deliveries get half of the remaining time, so that the sweep gets the rest.
+    // Deliveries get half of the remaining time, so that the other half is left for the sweep.
     countLate(await hintDueDeliveries({ ...ports, queue, logger }, (clock.now() + deadline) / 2))
     await sweep({ ...ports, queue, logger }, deadline)
     if (Math.floor(clock.now() / 60_000) % FORGET_EVERY_MINUTES === 0)

@@ -14,13 +14,13 @@ interface Limits {
 /** The open connections of a server. */
 export interface Connections {
   /**
-   * Adds a connection. At a limit, an idle connection is closed to admit it; if none is idle, the new connection is
-   * closed.
+   * Adds a connection. At a limit, an idle connection is closed to admit it. If no connection is idle, the new
+   * connection is closed.
    */
   add(socket: Socket): void
-  /** Marks the start of a request; call the result when its response has ended. */
+  /** Marks the start of a request. Call the returned function when the response has ended. */
   begin(socket: Socket): () => void
-  /** If connections are crowded, closes those that have never sent a request for too long. */
+  /** If connections are crowded, closes each connection that has waited too long without sending a request. */
   cutSilent(now: number): void
 }
 

@@ -1,22 +1,22 @@
 import type { SessionDeletion } from '../../ports/session-deletion.ts'
 
-/** Delay after the first of several deletions, and between two attempts, in milliseconds. */
+/** Delay in milliseconds before the log is emptied: after the first of several deletions, and between two attempts. */
 const WAIT_MS = 2_000
 
 interface Dependencies {
   readonly deletion: SessionDeletion
-  /** Whether a killed program has left a write-ahead log. The log may still contain deleted texts. */
+  /** Whether a killed program has left a write-ahead log behind. This log may still contain deleted texts. */
   readonly isLeft: boolean
-  /** Returns false if it must be retried. */
+  /** Empties the log. Returns false if it must be called again. */
   readonly emptyLog: () => Promise<boolean>
-  /** Called with the reason when emptying the log failed; the next deletion retries. */
+  /** Called with the reason when emptying the log failed. The next deletion makes a new attempt. */
   readonly report: (error: unknown) => void
 }
 
 /**
- * Wraps a deletion so that the write-ahead log is emptied soon after each session, because the log still has its texts.
- * The timer does not keep the program running. A program that stops in order removes the log. After a kill, the next
- * program empties it soon after its start.
+ * Wraps a deletion so that the write-ahead log is emptied soon after each deleted session, because the log still has
+ * its texts. The timer does not keep the program running. A program that stops in order removes the log. After a kill,
+ * the next program empties the log soon after its start.
  */
 export function emptyLogAfterwards({ deletion, isLeft, emptyLog, report }: Dependencies): SessionDeletion {
   let isDue = false

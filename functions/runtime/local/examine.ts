@@ -11,7 +11,7 @@ import { DATABASE } from './private-data.ts'
 export interface Finding {
   readonly name: string
   readonly state: 'good' | 'warning' | 'bad'
-  /** The observed state, and the next step if it is bad. */
+  /** The observed state. If the check failed, also the next step. */
   readonly detail: string
 }
 
@@ -19,7 +19,8 @@ const MEGABYTE = 1_048_576
 const LITTLE_SPACE = 1_024 * MEGABYTE
 
 /**
- * Checks everything that the program needs on this machine. Starts the program briefly, which creates the data folder.
+ * Checks everything that the program needs on this machine. Starts the program briefly to do so, which creates the data
+ * folder.
  */
 export async function* examineMachine(settings: Settings): AsyncGenerator<Finding> {
   yield nodeFinding(process.versions.node)
@@ -30,7 +31,7 @@ export async function* examineMachine(settings: Settings): AsyncGenerator<Findin
 }
 
 function nodeFinding(version: string): Finding {
-  // Same minimum version as `scripts/require-node.mjs`.
+  // The minimum version equals that of `scripts/require-node.mjs`.
   const [major = 0, minor = 0] = version.split('.').map(Number)
   const isNew = major > 24 || (major === 24 && minor >= 7)
   return {
@@ -65,8 +66,8 @@ function* folderFindings(folder: string): Generator<Finding> {
 const existingAbove = (path: string): string => (existsSync(path) ? path : existingAbove(dirname(path)))
 
 /**
- * Returns why nothing can be created in a folder; undefined if it is writable. It tries a write, because a disk may be
- * read-only whatever the permissions are.
+ * Returns the reason why nothing can be created in a folder; undefined if it is writable. It tries a write, because a
+ * disk may be read-only even if the permissions allow writing.
  */
 function refusalOf(folder: string): string | undefined {
   try {

@@ -12,11 +12,14 @@ interface Dependencies extends Omit<ThreadSettings, 'gate'> {
 }
 
 export interface HistoryThread extends HistoryMerger {
-  /** Empties the write-ahead log. Returns false if another connection is reading or writing: retry later. */
+  /** Empties the write-ahead log. Returns false if another connection is reading or writing; call it again later. */
   emptyLog(): Promise<boolean>
 }
 
-/** Heap size for new objects of the thread. They soon become garbage, so a larger heap would have no benefit. */
+/**
+ * Heap size for new objects of the thread, in MB. These objects soon become garbage, so a larger heap would have no
+ * benefit.
+ */
 const YOUNG_MB = 24
 /**
  * Size of the write-ahead log, in pages, at which the serving thread checkpoints. The indexing thread has a lower
@@ -27,8 +30,8 @@ const CHECKPOINT_PAGES = 16_000
 const STOP_MS = 2_000
 
 /**
- * Indexes in a separate thread with its own connection, so that no text delays a request, whatever its length and kind.
- * The thread starts with the first text to index and never keeps the program running.
+ * Indexes texts in a separate thread with its own connection, so that no text delays a request, however long it is. The
+ * thread starts with the first text to index and never keeps the program running.
  */
 export function createHistoryThread({ database, path, outputs, report }: Dependencies): HistoryThread {
   const gate = createWriteGate()
@@ -59,7 +62,7 @@ export function createHistoryThread({ database, path, outputs, report }: Depende
 }
 
 interface Thread {
-  /** Sends work to the thread. Resolves with whether the log is empty, if that was the work. */
+  /** Sends work to the thread. For `emptyLog`, resolves to whether the log is empty. */
   ask(work: Work): Promise<boolean>
   stop(): Promise<void>
 }

@@ -7,7 +7,7 @@ import { reindexMessages } from '../../adapters/sqlite/history/documents/reindex
 import { emptyLog } from '../../adapters/sqlite/write-ahead-log.ts'
 import type { WriteGate } from '../../adapters/sqlite/write-gate.ts'
 
-/** Types of the indexing thread (`history-thread.ts`): its data and its messages. */
+/** Types that the indexing thread shares with `history-thread.ts`: its data and its messages. */
 export interface ThreadSettings {
   /** Path of the database's file. */
   readonly path: string
@@ -27,9 +27,9 @@ export type FromThread =
  */
 const CACHE_KB = 16_384
 /**
- * Size of the write-ahead log, in pages of the database, at which this thread checkpoints: four times SQLite's default. The
- * index changes the same pages repeatedly, so a larger log moves fewer pages. The serving thread never waits for this
- * (`history-thread.ts`).
+ * Size of the write-ahead log, in pages of the database, at which this thread checkpoints: four times SQLite's default.
+ * The index changes some pages repeatedly, so a larger log moves fewer pages. The serving thread never waits for these
+ * checkpoints (`history-thread.ts`).
  */
 const CHECKPOINT_PAGES = 4_000
 
@@ -38,8 +38,8 @@ const port = parentPort
 const { path, outputs, gate } = workerData as ThreadSettings
 const database = openDatabase(path)
 database.exec(`PRAGMA cache_size = -${CACHE_KB}`)
-// A crash may lose index writes. Their completion record is in the same file, so it is lost too, and they are repeated. No
-// write has to wait for the disk.
+// A crash may lose index writes. The record that they are done is in the same file, so it is lost too, and the writes
+// are repeated. Therefore, no write has to wait for the disk.
 database.exec('PRAGMA synchronous = NORMAL')
 database.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
 const say = (message: FromThread): void => port.postMessage(message)

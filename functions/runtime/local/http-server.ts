@@ -9,8 +9,8 @@ import type { Settings } from '../settings/config.ts'
 import { SettingsError } from '../settings/config.ts'
 
 /**
- * Longer than clients and load balancers keep idle connections, so that the server does not close a connection that is
- * being reused.
+ * Exceeds the time for which clients and load balancers keep idle connections. So the server does not close a
+ * connection that is being reused.
  */
 const KEEP_ALIVE_MS = 65_000
 
@@ -18,11 +18,12 @@ const KEEP_ALIVE_MS = 65_000
 const REQUEST_MS = 120_000
 const HEADERS_MS = 20_000
 /**
- * A response is aborted if its client reads nothing for this time. The client can request the rest again. The kernel buffers up
- * to some megabytes, so the reads of a slow client may be invisible for minutes (`docs/assurance/runs.md`).
+ * A response is aborted if its client reads nothing for this time. The client can then request the remaining events.
+ * The kernel buffers up to some megabytes, so the reads of a slow client may be invisible for minutes
+ * (`docs/assurance/runs.md`).
  */
 const UNREAD_MS = 600_000
-/** Limit that replaces `UNREAD_MS` while many bytes are unread, or half of the connections are open. */
+/** Replaces `UNREAD_MS` while many bytes are unread, or while half of the allowed connections are open. */
 const CROWDED_UNREAD_MS = 60_000
 const POLL_INTERVAL_MS = 5_000
 /**
@@ -43,8 +44,8 @@ export interface HttpServer {
 }
 
 /**
- * Serves HTTP with `fetch` and resolves when it listens. While `isCrowded`, clients that do not read are disconnected
- * sooner. Rejects with `SettingsError` if it cannot listen at the address.
+ * Serves HTTP with `fetch`, and resolves when the server listens. While `isCrowded`, clients that do not read are
+ * disconnected sooner. Rejects with `SettingsError` if the server cannot listen at the address.
  */
 export async function serveHttp(
   fetch: Parameters<typeof getRequestListener>[0],
@@ -89,8 +90,8 @@ export async function serveHttp(
 }
 
 /**
- * The bytes of a response that the kernel has accepted, and the last time that this number changed or nothing was
- * pending.
+ * The number of bytes of a response that the kernel has accepted, and the time of its last change. While no bytes are
+ * pending, the time is updated too.
  */
 interface Progress {
   readonly taken: number
@@ -100,7 +101,7 @@ interface Progress {
 function cutUnread(open: Map<ServerResponse, Progress>, now: number, limitMs: number): void {
   for (const [response, before] of open) {
     const { socket } = response
-    // Without a socket, the response waits for the previous response on its connection.
+    // Without a socket, the response is waiting for the previous response on its connection.
     const taken = socket === null ? 0 : socket.bytesWritten - socket.writableLength
     const isStuck = socket !== null && response.writableLength > 0 && taken === before.taken
     if (!isStuck) open.set(response, { taken, since: now })

@@ -10,18 +10,20 @@ const describe = (error: unknown): { readonly error: string } => ({ error: Strin
 /** The folder of the locks, within the data folder. */
 const PROCESSES = 'processes'
 
-/** This process as others on its data folder see it. */
+/** This process as other processes on its data folder see it. */
 export interface LiveProcess {
-  /** Names this process in its leases. Undefined if the file system has no locks: its leases last until they expire. */
+  /**
+   * Names this process in its leases. Undefined if the file system has no locks; then the leases last until they
+   * expire.
+   */
   readonly id: string | undefined
   /** Call this before the database is closed. */
   close(): void
 }
 
 /**
- * Registers this process, and expires the leases of processes that have ended, so that their runs resume at once
- * (promises T5). Leases of processes that live or are suspended stay. A failure is only logged: those leases expire by
- * themselves.
+ * Registers this process. Expires the leases of processes that have ended, so that their runs resume at once (promises
+ * T5). Leases of running or suspended processes stay. A failure is only logged, because leases also expire by time.
  */
 export function registerProcess({
   database,
@@ -53,7 +55,7 @@ export function registerProcess({
   return {
     id: lock?.id,
     close() {
-      // A tool that is still running keeps its lease. The lock is then released by the end of the process, so that no other
+      // A lease with a tool that is still running stays. The end of the process then releases the lock, so no other
       // process acquires the run earlier.
       if (lock !== undefined && !holdsLeases(database, lock.id)) lock.release()
     },

@@ -3,7 +3,8 @@ import type { Settings } from '../settings/config.ts'
 import type { OpenPorts } from '../program.ts'
 
 /**
- * Opens the ports that the settings select, by default on the system clock. Loads only the packages of that backend.
+ * Opens the ports that the settings select. Default of `clock`: the system clock. Loads only the packages of the
+ * selected backend.
  */
 export async function openPorts(settings: Settings, clock?: Clock): Promise<OpenPorts> {
   const { aws } = settings

@@ -11,16 +11,17 @@ const BESIDE = ['-wal', '-shm', '-journal']
 const STICKY = 0o1000
 
 /**
- * Creates the data folder and the database's files, readable for this user only (0700 and 0600). Existing ones get
- * these modes too, and each change is logged as a warning. Returns the database's path. Throws, before any change, if
- * the folder is unsuitable.
+ * Creates the data folder and the database's files, readable for this user only (0700 and 0600). An existing folder or
+ * file gets this mode too, and each change is logged as a warning. Returns the database's path. Throws, before any
+ * change, if the folder is unsuitable.
  */
 export function privateData(folder: string, logger: Pick<Logger, 'warn'>): string {
   makeFolder(resolve(folder))
   if ((statSync(folder).mode & STICKY) !== 0)
     throw new Error(`${folder} is shared by all users: name a folder of its own`)
   const path = join(folder, DATABASE)
-  // Creates the file before SQLite would create it with the umask's mode. A folder where this fails is left unchanged.
+  // Creates the file first, because SQLite would create it with the mode of the umask. If this fails, the folder is
+  // left unchanged.
   if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600))
   keepPrivate(folder, 0o700, logger)
   for (const file of [path, ...BESIDE.map((suffix) => path + suffix)]) keepPrivate(file, 0o600, logger)
@@ -28,8 +29,8 @@ export function privateData(folder: string, logger: Pick<Logger, 'warn'>): strin
 }
 
 /**
- * Creates a folder and its parents. The `recursive` option of `mkdirSync` never returns where nothing can be created,
- * such as in /proc.
+ * Creates a folder and its parents. `mkdirSync` with `recursive` is not used: it never returns if a folder cannot be
+ * created, as in /proc.
  */
 function makeFolder(folder: string): void {
   if (isFolder(folder)) return

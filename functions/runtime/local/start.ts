@@ -28,8 +28,8 @@ import type { OpenPorts } from '../program.ts'
 import type { TraceExport } from '../tracing/trace-export.ts'
 
 /**
- * Interval of the sweep, which finds work that other processes on this database left. It limits how long lost work
- * waits.
+ * Interval of the sweep, which finds work that other processes on this database left unfinished. Such work waits at
+ * most this long.
  */
 const SWEEP_MS = 1_000
 /**
@@ -40,8 +40,8 @@ const AWS_SWEEP_MS = 5_000
 /** Time that models have to finish their completions when the program stops. */
 const CUT_OFF_MS = 15_000
 /**
- * Time for the hand-off after that. A running tool keeps its lease: while its call is open, no process may take the run
- * before the lease expires or this process ends.
+ * Time for the hand-off after `CUT_OFF_MS`. A running tool keeps its lease: while its call is open, no process may
+ * acquire the run before the lease expires or this process ends.
  */
 const HAND_OFF_MS = 5_000
 const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost'])
@@ -60,8 +60,8 @@ export interface LocalServer {
 }
 
 /**
- * Which runs a program executes beside serving requests. `all`: every run, also those of other processes, and input
- * from sockets. `followed`: only runs of sessions that its callers follow. `none`: no runs.
+ * The runs that a program executes, besides serving requests. `all`: every run, also those of other processes, and
+ * input from sockets. `followed`: only runs of sessions that its callers follow. `none`: no runs.
  */
 export type TakesWork = 'all' | 'followed' | 'none'
 

@@ -1,10 +1,14 @@
 import { writeToTerminal } from '../terminal-output.ts'
-/** Signals within this time count as one. A terminal sends Ctrl-C to this process, and npm sends it a second time. */
+/**
+ * Signals within this time count as one. A terminal sends Ctrl-C to this process, and npm forwards it to the process
+ * once more.
+ */
 const ONE_PRESS_MS = 500
 
 /**
- * Calls `close` at the first SIGINT, SIGTERM or SIGHUP (the terminal was closed), and exits once it has resolved. The
- * next SIGINT or SIGTERM exits at once with code 1. A repeated SIGHUP changes nothing, since no person is waiting.
+ * Calls `close` at the first SIGINT, SIGTERM or SIGHUP, and exits once it has resolved. SIGHUP means that the terminal
+ * was closed. The next SIGINT or SIGTERM exits at once with code 1. A repeated SIGHUP changes nothing, since no person
+ * is waiting.
  */
 export function stopOnSignals(close: () => Promise<void>): void {
   let stoppedAt: number | undefined
@@ -18,7 +22,7 @@ export function stopOnSignals(close: () => Promise<void>): void {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop)
 }
 
-/** Exit codes of a command that a signal ended, as shells number them. */
+/** Exit codes of a command that a signal ended. Shells use these numbers. */
 const EXIT_CODES = { SIGTERM: 143, SIGHUP: 129 } as const
 
 /**

@@ -6,8 +6,8 @@ import type { Settings } from '../settings/config.ts'
 import { readTools } from './tools-file.ts'
 
 /**
- * Describes the tools of each agent without `tools` in `agents.json`, with their origin. One line for all agents that
- * have the same tools.
+ * Describes the tools, with their origin, of each agent without `tools` in `agents.json`. Agents with equal tools share
+ * one line.
  */
 export async function unlistedTools(
   { agentsFile, toolsFile }: Pick<Settings, 'agentsFile' | 'toolsFile'>,

@@ -98,7 +98,7 @@ export const agentsFile = z.strictObject({
   /** Address of the JSON Schema, for editors. */
   $schema: z.string().optional(),
   agents: z.record(z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'the name must be 1–64 of A-Z a-z 0-9 _ -'), agent),
-  /** Other names of agents, which clients of other APIs may send. */
+  /** Alternative names of agents, which clients of other APIs may send. */
   aliases: z
     .record(z.string().regex(/^[\x21-\x7e]{1,128}$/, 'the name must be 1–128 visible ASCII characters'), z.string())
     .default({}),
@@ -113,10 +113,10 @@ interface AgentsPlace {
 }
 
 interface Defaults {
-  /** Model of agents that name none: `provider/model`. */
+  /** Model of agents without `model`: `provider/model`. */
   readonly model: string
   readonly tools: Tools
-  /** Tools of agents that name none. */
+  /** Tools of agents without `tools`. */
   readonly defaultTools: readonly string[]
 }
 
@@ -136,7 +136,7 @@ export const readSlack = (at: AgentsPlace): SlackSettings =>
 export const readChannels = (at: AgentsPlace): ChannelSettings =>
   readFile(at, (value) => channelSettings(parseFile(value)))
 
-/** Reads the aliases: names of agents by their other names. Throws `SettingsError`, which names the path. */
+/** Reads the aliases: the agent of each alternative name. Throws `SettingsError`, which names the path. */
 export const readAliases = (at: AgentsPlace): ReadonlyMap<string, string> =>
   readFile(at, (value) => {
     const { aliases, agents } = parseFile(value)
@@ -177,8 +177,8 @@ function readFile<Result>(at: AgentsPlace, read: (value: unknown) => Result): Re
 }
 
 /**
- * Parses the file with JavaScript numbers. Only the conditions `when` of webhooks keep their exact numbers, because deliveries
- * are compared with them.
+ * Parses the file with JavaScript numbers. Only the conditions `when` of webhooks keep their exact numbers, because
+ * incoming requests are compared with them.
  */
 function readSettings(text: string): unknown {
   const exact = readJson(text) as Json
@@ -212,8 +212,8 @@ function parseFile(value: unknown): z.output<typeof agentsFile> {
 }
 
 /**
- * Returns each fault with its path. If a value has several possible forms, reports the faults of the form that it
- * matches partly.
+ * Returns each fault with its path. If a value has several allowed forms and partly matches exactly one of them,
+ * returns the faults of this form.
  */
 function faultsOf(issue: z.core.$ZodIssue, path: readonly PropertyKey[]): string[] {
   const at = [...path, ...issue.path]
@@ -240,7 +240,7 @@ function toAgent(name: string, declared: z.output<typeof agent>, defaults: Defau
         `agents.${name}.tools.${index}: there is no tool ${JSON.stringify(tool)}; there are ${[...defaults.tools.keys()].join(', ')}`,
       )
   const model = declared.model ?? defaults.model
-  // The output limit is reserved in the context window, beside the request.
+  // The model's output limit is reserved in the context window, besides the request.
   const outputTokens = options.max_output_tokens ?? outputTokensOf(model)
   return {
     name,

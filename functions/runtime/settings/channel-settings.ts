@@ -21,7 +21,7 @@ const template = z
     const fault = templateFault(text)
     if (fault !== undefined) context.addIssue({ code: 'custom', message: fault })
   })
-/** A placeholder must cover the whole address. Within an address, it would let a sender choose the host. */
+/** A placeholder must replace the whole address. As a part of an address, it would let a sender choose the host. */
 const destination = z.union(
   [address, z.string().regex(/^\{\{\/[^{}]*\}\}$/)],
   'must be an http(s) URL, or one place of the body: {{/reply_to}}',
@@ -85,8 +85,8 @@ interface Checked {
 
 /**
  * Rejects webhooks and callbacks that cannot work: missing agents or secrets, agents that lack a required tool, secrets
- * that cannot sign, and forbidden addresses. Throws `SettingsError` with the path. `secret` is omitted where secrets
- * are read later.
+ * that cannot sign, and forbidden addresses. Throws `SettingsError` with the path. `secret` is omitted if secrets are
+ * read later.
  */
 export function checkChannels(
   { webhooks, callbacks }: ChannelSettings,

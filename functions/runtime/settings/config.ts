@@ -25,7 +25,7 @@ export const environment = z.object({
   TOOLTRAIL_BACKEND: z.enum(['local', 'aws']).default('local'),
   TOOLTRAIL_TABLE: text.default('tooltrail'),
   TOOLTRAIL_BUCKET: text.default('tooltrail-outputs'),
-  // OpenSearch rejects capital letters.
+  // An index name may not have capital letters, because OpenSearch rejects them.
   TOOLTRAIL_INDEX: z
     .string()
     .regex(/^[a-z][a-z0-9-]*$/, 'must be of a-z 0-9 - and begin with a letter')
@@ -71,7 +71,7 @@ export function readSettings(variables: Variables = process.env) {
     /** Path of a module with custom tools. */
     ...definedFields({ toolsFile: values.TOOLTRAIL_TOOLS }),
     corsOrigins: values.TOOLTRAIL_CORS_ORIGINS ?? [],
-    /** Internal hosts that servers named by the operator may have. */
+    /** Internal hosts that are allowed in addresses that the operator configures. */
     allowedHosts: values.TOOLTRAIL_ALLOWED_HOSTS ?? [],
     /** Returns the value of a secret that a setting names. */
     secret: (name: string): string | undefined => textOf(variables[name]),
@@ -142,7 +142,7 @@ const ofStore = environment
   .pick({ TOOLTRAIL_INDEX: true, LOG_LEVEL: true })
   .extend({ TOOLTRAIL_ENVIRONMENT: text, TOOLTRAIL_TABLE: text, TOOLTRAIL_BUCKET: text, AWS_REGION: text })
   .extend({ TOOLTRAIL_QUEUE_URL: httpAddress })
-  // The SDK reads this variable itself. It is read here as well, because an engine instead of S3 needs path-style
+  // The SDK reads this variable itself. It is read here as well, because an engine that replaces S3 needs path-style
   // addresses.
   .extend({ AWS_ENDPOINT_URL_S3: httpAddress.optional() })
 const ofSearch = ofStore.extend({ OPENSEARCH_ENDPOINT: httpAddress })
@@ -220,7 +220,7 @@ export function readIndexerSettings(variables: Variables = process.env) {
 export type OperationSettings = ReturnType<typeof readOperationSettings>
 
 /**
- * Reads the settings of commands for a deployed environment. The region may also come from the SDK's own configuration
+ * Reads the settings of commands for a deployed environment. The region may also be set in the SDK's own configuration
  * files.
  */
 export function readOperationSettings(variables: Variables = process.env) {
@@ -245,7 +245,10 @@ export function readSweeperSettings(variables: Variables = process.env) {
   return { ...storeSettings(values), failuresBucket: values.TOOLTRAIL_FAILURES_BUCKET }
 }
 
-/** Variables of each function on AWS. The stacks use these types, so that a missing variable does not compile. */
+/**
+ * Variables of each function on AWS. The stacks use these types, so that a stack without a required variable does not
+ * compile.
+ */
 export interface StoreVariables {
   readonly TOOLTRAIL_ENVIRONMENT: string
   readonly TOOLTRAIL_TABLE: string
@@ -265,7 +268,7 @@ interface LoopVariables extends StoreVariables, BudgetVariables {
   readonly MODEL?: string
   /** Name or ARN of the secret with the providers' keys. */
   readonly TOOLTRAIL_MODEL_SECRET: string
-  /** Time before the function times out at which its run is handed off. */
+  /** The run is handed off this many seconds before the function times out. */
   readonly TOOLTRAIL_STOP_MARGIN_SECONDS: string
   readonly TOOLTRAIL_ALLOWED_HOSTS?: string
   /** Destination of the runs' spans. */
@@ -280,7 +283,7 @@ export type WorkerVariables = LoopVariables
 
 export interface IndexerVariables extends StoreVariables {
   readonly OPENSEARCH_ENDPOINT: string
-  /** Number of replicas of the index, on a search domain. */
+  /** Number of replicas of the index. Set if the index is on a search domain. */
   readonly TOOLTRAIL_INDEX_COPIES?: string
   readonly TOOLTRAIL_POISON_URL: string
 }

@@ -5,7 +5,7 @@ import { refusedAddress } from '../../tools/allowed-hosts.ts'
 import { SettingsError } from './config.ts'
 import { secretNames } from './named-secrets.ts'
 
-/** Headers that settings may not set, because the protocol and the connection set them. */
+/** Headers that settings must not contain, because the protocol and the connection set them. */
 const OURS = /^(?:host|connection|content-.+|transfer-encoding|accept|accept-encoding|user-agent|mcp-.+)$/i
 const DEFAULT_TIMEOUT_MS = 60_000
 
@@ -49,7 +49,7 @@ export const secretsOf = (agents: Iterable<Agent>): string[] =>
 
 /**
  * Rejects servers at forbidden addresses, and headers with missing secrets. Throws `SettingsError` with the path.
- * `secret` is omitted where secrets are read later.
+ * `secret` is omitted if secrets are read later.
  */
 export function checkServers(
   agents: Iterable<Agent>,

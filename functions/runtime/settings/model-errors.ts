@@ -6,7 +6,8 @@ import type { Logger } from '../../ports/logger.ts'
 import type { ModelRequest } from '../../domain/model-request.ts'
 
 /**
- * Messages that callers get instead of a provider's error, whose text may contain internal addresses and echoed keys.
+ * Messages that callers get instead of a provider's error. The text of a provider's error may contain internal
+ * addresses and keys.
  */
 const SHOWN: { readonly [code in ModelError['code']]: string } = {
   timeout: 'the model did not respond in time',
@@ -21,8 +22,8 @@ const SHOWN: { readonly [code in ModelError['code']]: string } = {
 const BROKE_OFF = "the model's response broke off"
 
 /**
- * Wraps models so that callers see only the kind of a provider's error. The log has the whole error for operators. Our
- * own errors, without a provider's error as cause, are unchanged.
+ * Wraps models so that callers see only the kind of a provider's error. The log has the whole error for operators. An
+ * error of our own is passed on unchanged if no provider's error caused it.
  */
 export function showErrorsByKind(models: Models, logger: Logger): Models {
   return {

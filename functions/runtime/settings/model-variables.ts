@@ -4,7 +4,7 @@ import { defaultCredentials } from '../../adapters/models/default-credentials.ts
 import type { ModelSettings } from '../../adapters/models/model-settings.ts'
 import { httpAddress } from './setting-text.ts'
 
-/** Default models. Without `MODEL`, the first provider in this order with a key is used. */
+/** Default models. Without `MODEL`, the first provider in this order that has a key is used. */
 export const DEFAULT_MODELS = {
   anthropic: 'anthropic/claude-sonnet-5-5',
   openai: 'openai/gpt-5.6',
@@ -34,7 +34,10 @@ export const modelVariables = {
 const Values = z.object(modelVariables)
 type Values = z.output<typeof Values>
 
-/** Returns the default model of Bedrock for a region. An inference profile can be called only from its own regions. */
+/**
+ * Returns the default model of Bedrock for a region. An inference profile can be called only from the regions that it
+ * covers.
+ */
 export const defaultBedrock = (region: string): string => {
   const profile = /^(us|eu)-(?!gov)/.exec(region)?.[1] ?? 'global'
   return DEFAULT_MODELS.bedrock.replace('/us.', `/${profile}.`)
@@ -63,7 +66,7 @@ export function keySettings(values: ModelKeys): ModelSettings {
 }
 
 /**
- * Returns the settings of Bedrock. With only a region, the SDK finds credentials itself, also in places that no
+ * Returns the settings of Bedrock. If only a region is set, the SDK finds credentials itself, also in sources that no
  * variable names.
  */
 function bedrockSettings(values: Values): Pick<ModelSettings, 'bedrock'> {
@@ -73,7 +76,7 @@ function bedrockSettings(values: Values): Pick<ModelSettings, 'bedrock'> {
   return { bedrock: { region, credentials: defaultCredentials(region) } }
 }
 
-/** Whether the variables name credentials for Bedrock, which means that Bedrock is intended. */
+/** Whether the variables name credentials for Bedrock. If they do, the operator intends to use Bedrock. */
 export function namesCredentials(values: Values): boolean {
   const { AWS_ACCESS_KEY_ID: id, AWS_SECRET_ACCESS_KEY: secret } = values
   const others = [

@@ -8,8 +8,8 @@ const NAMED = /\$\{secret:([A-Za-z_][A-Za-z0-9_]*)\}/g
 export const secretNames = (text: string): string[] => [...text.matchAll(NAMED)].map(([, name = '']) => name)
 
 /**
- * Returns the setting with its secrets filled in. Throws an error with the name if a secret is missing or empty: it
- * never inserts an empty text.
+ * Replaces the secrets in a setting by their values. If a secret is missing or empty, throws an error that names it,
+ * and never inserts an empty text.
  */
 export function withSecrets(text: string, secret: (name: string) => string | undefined): string {
   return text.replaceAll(NAMED, (_, name: string) => {

@@ -8,8 +8,8 @@ export const httpAddress = z.url({
 })
 
 /**
- * Describes what a setting must be, in plain words, if its schema does not. It is a parser's `error` option; undefined
- * keeps the parser's own message.
+ * Describes the required form of a setting in plain words, if its schema has no description. It is a parser's `error`
+ * option; undefined keeps the parser's own message.
  */
 export function settingText(issue: z.core.$ZodRawIssue): string | undefined {
   const issueText = plainIssue(issue)
@@ -23,7 +23,7 @@ export const faultText = (path: readonly PropertyKey[], fault: string): string =
 /** Adds a prefix to every line of a text. */
 export const beforeEachLine = (beginning: string, text: string): string => text.replaceAll(/^/gm, () => beginning)
 
-/** Returns the reason of a fault. For an invalid key, its reason is nested in the issue. */
+/** Returns the reason of a fault. For an invalid key of an object, the reason is nested in the issue. */
 export const reasonOf = (issue: z.core.$ZodIssue): string =>
   issue.code === 'invalid_key' ? (issue.issues[0]?.message ?? issue.message) : issue.message
 

@@ -51,7 +51,7 @@ export const slackSettings = z
     },
   )
 
-/** Secrets of every Slack app, whatever the settings name. */
+/** Secrets of every Slack app. They are needed even if the settings name no secrets. */
 const SLACK_SECRETS = ['SLACK_BOT_TOKEN', 'SLACK_SIGNING_SECRET'] as const
 
 export const slackSecrets = ({ workspaces }: SlackSettings): string[] => [
@@ -60,8 +60,9 @@ export const slackSecrets = ({ workspaces }: SlackSettings): string[] => [
 ]
 
 /**
- * Rejects unusable Slack settings: missing agents and, if secrets are known, an incomplete app. If Slack is set up,
- * also rejects agents that lack a required tool. Throws `SettingsError`, which names the path or the variable.
+ * Rejects unusable Slack settings: missing agents and, if secrets are known, an app without all of its secrets. If
+ * Slack is set up, also rejects agents that lack a required tool. Throws `SettingsError`, which names the path or the
+ * variable.
  */
 export function checkSlack(
   settings: SlackSettings,

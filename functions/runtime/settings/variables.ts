@@ -53,7 +53,9 @@ export const slackPlace = (values: { readonly SLACK_API_URL: string; readonly SL
 
 const PAIR = /^(?<name>[!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*=\s*(?<value>.*)$/
 
-/** Schema of `name=value,name=value`, the format of OpenTelemetry. Values are keys, so faults quote nothing. */
+/**
+ * Schema of `name=value,name=value`, the format of OpenTelemetry. The values are secret, so faults do not quote them.
+ */
 const headers = z.string().transform((text, { addIssue }): Readonly<Record<string, string>> => {
   const pairs = text.split(',').map((pair) => PAIR.exec(pair.trim())?.groups ?? {})
   const decoded = pairs.map(({ name, value = '' }) => [name, decode(value)] as const)
@@ -80,7 +82,7 @@ export const traceVariables = {
 
 const TraceValues = z.object(traceVariables)
 
-/** Returns the destination of traces and their headers; undefined without a destination. */
+/** Returns the destination of traces and the headers for it; undefined without a destination. */
 export const traceSettings = ({
   OTEL_EXPORTER_OTLP_ENDPOINT: endpoint,
   OTEL_EXPORTER_OTLP_HEADERS: headers = {},
