@@ -5,8 +5,8 @@ import type { HistoryQuery } from '../domain/history.ts'
 import type { SessionKey } from '../domain/session.ts'
 
 /**
- * Bytes of the tag that binds a cursor to its query. With at most 26 bytes of position, a cursor has at most 40
- * characters.
+ * Bytes of the tag that binds a cursor to its query. Together with a position of at most 26 bytes, a cursor has at most
+ * 40 characters.
  */
 const TAG_BYTES = 4
 const MAX_PLACE_BYTES = 26
@@ -15,8 +15,8 @@ const MAX_PLACE_BYTES = 26
 export type PlaceField = readonly [value: number | bigint, bits: number]
 
 /**
- * Returns a cursor for a position in the pages of this query. It is valid only for this query. With a `secret`, only
- * its holder can read the position.
+ * Returns a cursor for a position in the pages of this query. It is valid only for this query. With a `secret`, the
+ * position is readable only with that secret.
  */
 export function writeCursor(query: HistoryQuery, fields: readonly PlaceField[], secret = ''): string {
   const place = pack(fields)
@@ -27,8 +27,8 @@ export function writeCursor(query: HistoryQuery, fields: readonly PlaceField[], 
 }
 
 /**
- * Reads the position's fields, with these sizes in bits. Throws `cursor_not_found` for a text that no page of this
- * query returned.
+ * Reads the fields of a cursor's position; `bits` are their sizes. Throws `cursor_not_found` for a text that no page of
+ * this query returned.
  */
 export function readCursor(query: HistoryQuery, text: string, bits: readonly number[], secret = ''): bigint[] {
   const bytes = Buffer.from(text, 'base64url')
@@ -43,8 +43,8 @@ const cursorNotFound = (): TooltrailError =>
   new TooltrailError('cursor_not_found', 'after is not a cursor of this search: ask for the first page again')
 
 /**
- * Returns a short global name of a message, for cursors and ids. Messages of different sessions may have equal ids; 48
- * bits distinguish them, since ids are random.
+ * Returns a short, globally unique name of a message, for cursors and ids. Messages of different sessions may have
+ * equal ids. The 48 bits of the hash distinguish them.
  */
 export const messageFingerprint = ({ tenant, session }: SessionKey, messageId: string): string =>
   sha256(JSON.stringify([tenant, session, messageId]), 'base64url').slice(0, FINGERPRINT_CHARACTERS)
@@ -75,7 +75,7 @@ export function joinFields(fields: readonly PlaceField[]): bigint {
   return all
 }
 
-/** Splits a number of `joinFields` into its fields, given their sizes in bits. */
+/** Splits a number that `joinFields` returned into its fields. `bits`: the sizes of the fields. */
 export function splitFields(joined: bigint, bits: readonly number[]): bigint[] {
   const fields: bigint[] = []
   let rest = joined
@@ -86,7 +86,7 @@ export function splitFields(joined: bigint, bits: readonly number[]): bigint[] {
   return fields
 }
 
-/** Masks a position, or unmasks it: the operation is its own inverse. */
+/** Masks a position, or restores a masked one: both need the identical operation. */
 function masked(place: Uint8Array, tag: Uint8Array, secret: string): Buffer {
   const mask = createHmac('sha256', secret).update('mask').update(tag).digest()
   return Buffer.from(place.map((byte, at) => byte ^ (mask[at] ?? 0)))
@@ -100,15 +100,15 @@ const tagOf = (query: HistoryQuery, place: Uint8Array, secret: string): Buffer =
     .subarray(0, TAG_BYTES)
 
 /**
- * Returns everything in a query that decides which hits it has and in which order. A cursor is valid for this text
+ * Returns everything in a query that decides which hits it has, and in which order. A cursor is valid for this text
  * only.
  */
 function identityOf({ scope, text, filters, sort = 'relevance', group }: HistoryQuery): string {
   const { role, tool, status, session, owner, agent, since, until, notRun, feedback, metadata, sessions } = filters
   const all = [scope.tenant, scope.owner, scope.session, text, sort, group]
   all.push(role, tool, status, session, owner, agent, notRun, feedback)
-  // The meaning of a cursor's position depends on how the conditions are applied: the index searches named sessions, or each hit
-  // is compared with its session.
+  // `metadata` conditions are applied in two ways: the index searches `sessions`, or each hit is compared with its
+  // session. The meaning of a cursor's position depends on the way.
   const conditions = metadata?.map(({ key, value, isPrefix }) => [key, value, isPrefix, sessions === undefined])
   const last = conditions === undefined ? [] : [conditions]
   return JSON.stringify([...all, since, until, ...last].map((one) => one ?? null))

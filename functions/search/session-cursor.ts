@@ -6,8 +6,8 @@ import type { SessionFilter } from '../domain/session-filter.ts'
 const CURSOR = /^s([\w-]{8})([\w.-]{1,31})$/
 
 /**
- * Returns a cursor of this list: a hash of its filter and order, then the position where a page ended, in the store's
- * own form.
+ * Returns a cursor of this list. It contains a hash of the list's filter and order, and the position where a page
+ * ended, in the store's own form.
  */
 export function writeSessionCursor(filter: SessionFilter, place: string): string {
   const cursor = `s${hashOfFilter(filter)}${place}`
@@ -17,7 +17,7 @@ export function writeSessionCursor(filter: SessionFilter, place: string): string
 
 /**
  * Returns the position in the filter's cursor; undefined for the first page. Throws `cursor_not_found` if the text is
- * no cursor of this list, that is, of a list with this filter and order.
+ * not a cursor of a list with this filter and order.
  */
 export function readSessionCursor(filter: SessionFilter): string | undefined {
   if (filter.after === undefined) return undefined

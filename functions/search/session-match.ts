@@ -9,13 +9,13 @@ type Conditions = Pick<SessionFilter, 'agent' | 'owner' | 'runStatus' | 'metadat
 
 const WORD = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu
 const WORD_END = /[\p{L}\p{N}\p{M}]$/u
-/** Scripts without spaces between words. A word may begin at each character. */
+/** Scripts without spaces between words. In them, a word may begin at each character. */
 const BEGINS_ANYWHERE =
   /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}]/u
 
 /**
- * Returns a test for whether a session matches all conditions except the times. `opening`: the stored beginning of its
- * first input.
+ * Returns a function that shows whether a session matches all conditions except the times. `opening`: the stored
+ * beginning of its first input.
  */
 export function createSessionMatch({ agent, owner, runStatus, metadata = [], q }: Conditions) {
   const words = q === undefined ? [] : wordsOf(q)
@@ -27,7 +27,7 @@ export function createSessionMatch({ agent, owner, runStatus, metadata = [], q }
     (words.length === 0 || occurAll(words, plain(`${session.title ?? ''}\n${opening ?? ''}`)))
 }
 
-/** Returns the words of a `q`, folded for comparison. Empty if it has no letter or digit. */
+/** Returns the words of the filter `q`, folded for comparison. Empty if `q` has no letter or digit. */
 export const wordsOf = (q: string): string[] => [...new Set(Array.from(plain(q).matchAll(WORD), ([word]) => word))]
 
 const plain = (text: string): string => lower(fold(text))

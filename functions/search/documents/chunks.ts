@@ -1,9 +1,9 @@
-/** Characters (UTF-16 units) of a chunk, and the number that the next chunk repeats. */
+/** `CHUNK`: characters (UTF-16 units) of a chunk. `OVERLAP`: characters at its end that the next chunk repeats. */
 const CHUNK = 4_000
 const OVERLAP = 150
-/** Minimum share of `CHUNK` at which a chunk may end early, at the end of a line or a word. */
+/** Share of `CHUNK` from which on a chunk may end early, at the end of a line or a word. */
 const FULL = 0.75
-/** Minimum characters that each chunk except the last adds to its predecessor. */
+/** Minimum number of new characters in each chunk except the last, that is, without the characters that it repeats. */
 export const MIN_CHUNK_CHARACTERS = 2_500
 
 /** Splits a text that arrives in pieces into chunks. */
@@ -15,8 +15,8 @@ export interface Chunker {
 }
 
 /**
- * Creates a chunker. It splits at a line's end, or else at a space, and never inside a character. It keeps at most one
- * chunk and one piece in memory.
+ * Creates a chunker. It splits a text at a line's end, or else at a space, and never inside a character. It keeps at
+ * most one chunk and one piece in memory.
  */
 export function createChunker(): Chunker {
   let rest = ''
@@ -36,8 +36,8 @@ export function createChunker(): Chunker {
 }
 
 /**
- * Returns the end of the first chunk of a longer text: after a newline in the last quarter, or else after a space
- * there, or else at `CHUNK` characters.
+ * Returns the end of the first chunk of a longer text. It is after a newline in the last quarter of the chunk. Without
+ * one, it is after a space there, or else at `CHUNK` characters.
  */
 function cut(text: string): number {
   for (const separator of ['\n', ' ']) {

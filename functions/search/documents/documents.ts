@@ -17,7 +17,7 @@ export const READING_TOOLS: readonly string[] = [SEARCHING_TOOL, 'read_output']
 export const isSearched = (message: Message): boolean =>
   message.role !== 'tool' || !READING_TOOLS.includes(message.toolName)
 
-/** Maximum characters of its call that each chunk of a result contains. */
+/** Each chunk of a result contains the beginning of its call, at most this many characters. */
 const CALL_IN_RESULT = 1_000
 
 interface SessionOf {
@@ -25,18 +25,22 @@ interface SessionOf {
   readonly owner?: string
 }
 
-/** The searchable content of a message: its text (a result's whole output) and, for a tool message, its call. */
+/**
+ * The searchable content of a message: its text and, for a tool message, its call. The text of a result is its whole
+ * output.
+ */
 export interface SearchableText {
   readonly text: string
   readonly call: string
 }
 
 /**
- * Yields a message's documents without secrets: one for each text or call, or one per chunk of a long one. Blank
- * contents, blank chunks and calls of reading tools have none. Notes, reasoning and errors of the model are not
+ * Yields a message's documents with secrets redacted: one for each text or call, or one per chunk of a long text. Blank
+ * contents, blank chunks and calls of reading tools have no documents. Notes, reasoning and errors of the model are not
  * indexed.
- * `readOutput` reads an output from its beginning each time it is called. Only a few pieces of it are in memory,
- * whatever its length.
+ *
+ * `readOutput` reads an output from its beginning each time it is called. Only a few pieces of an output are in memory,
+ * even if it is long.
  */
 export async function* projectMessage(
   message: Message,
@@ -89,13 +93,13 @@ export async function* wholeText(
   }
 }
 
-/** Like `projectMessage`, for texts that are already read and redacted. */
+/** Makes documents like `projectMessage`, from texts that are already read and redacted. */
 export function historyDocuments(message: Message, session: SessionOf, content: SearchableText): HistoryDocument[] {
   const { ofCall, ofText } = makersOf(message, session, content.call)
   return [...documentsOf(ofCall, [content.call]), ...documentsOf(ofText, [content.text])]
 }
 
-/** Returns the maximum number of a message's documents, including its output, without reading the output. */
+/** Returns the maximum number of a message's documents, including those of its output, without reading the output. */
 export function mostDocuments(message: Message): number {
   const tool = message.role === 'tool' ? message : undefined
   const offloaded = tool === undefined ? 0 : offloadedBytes(tool)

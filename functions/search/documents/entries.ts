@@ -19,8 +19,8 @@ export interface LogEntry {
 }
 
 /**
- * Returns the entries of messages, in order: a text, or a call and its result. Empty entries and calls of reading tools
- * are omitted. For an offloaded result, the entry has its preview.
+ * Returns the entries of messages, in order. An entry is a text, a call, or a result. Empty entries, and calls of
+ * reading tools, are omitted. The entry of an offloaded result has its preview.
  */
 export function entriesOf(messages: readonly Message[]): LogEntry[] {
   return messages.filter(isSearched).flatMap((message) => {
@@ -45,8 +45,8 @@ export function neighbour({ role, text }: LogEntry): HistoryNeighbour {
 }
 
 /**
- * Renders hits for a model, marked as data. Each hit has a heading with session, time and pointer, and its line in bold
- * between its neighbours. Every entry is one line, so that no content looks like a heading.
+ * Renders hits for a model, marked as data. Each hit has a heading with session, time and pointer. The line of the hit
+ * is in bold, between its neighbours. Every entry is one line, so that no content looks like a heading.
  */
 export function renderEntries(entries: readonly HistoryEntry[]): string {
   const count = entries.length === 1 ? '1 entry' : `${entries.length} entries`
@@ -102,7 +102,7 @@ function sourcesLine(sources: NonNullable<HistoryEntry['sources']>): string {
   return `SOURCES: ${shown.join('; ')}${sources.length > shown.length ? '; …' : ''}`
 }
 
-/** Returns the pointer to a hit's output. A text has no output, so its message is named instead. */
+/** Returns the pointer to a hit's output. A hit that is a text has no output, so the id of its message is returned. */
 export const pointerOf = ({ role, messageId }: HistoryEntry): string =>
   role === 'tool_call' || role === 'tool_result' ? pointerTo(messageId) : `message ${messageId}`
 

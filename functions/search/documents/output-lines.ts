@@ -1,6 +1,6 @@
 import { eachRow, type Pieces } from './output-rows.ts'
 
-/** An output whose lines are read or searched. */
+/** An output from which lines are read or searched. */
 export interface WholeOutput {
   /** Name of the output for people and models. */
   readonly name: string
@@ -17,13 +17,16 @@ interface NumberedRow {
 }
 
 /**
- * Maximum characters of an excerpt. In every script, they are less than the 50 KB above which the excerpt itself would
- * be offloaded.
+ * Maximum characters of an excerpt. In every script, an excerpt has less than 50 KB. A larger excerpt would itself be
+ * offloaded.
  */
 const MAX_EXCERPT = 12_000
 const MAX_MATCHES = 50
 
-/** Returns rows `first` to `last`, numbered from 1. If they do not fit, the text says from which line to continue. */
+/**
+ * Returns rows `first` to `last`, numbered from 1. If they do not fit into an excerpt, its text names the line from
+ * which to continue.
+ */
 export async function pickLines(
   output: WholeOutput,
   { first, last }: { readonly first: number; readonly last: number },

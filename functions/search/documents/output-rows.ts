@@ -13,15 +13,13 @@ export type Pieces = AsyncIterable<string> | Iterable<string>
 
 /** Maximum characters (UTF-16 units) of a row: an output may be one line of a megabyte. */
 const MAX_ROW = 1_000
-/**
- * Characters that are processed before yielding to the event loop. They take some milliseconds, whatever their content.
- */
+/** Characters that are processed before yielding to the event loop. For any content, this takes some milliseconds. */
 const AT_ONCE = 32_768
 
 /**
- * Passes each row of an output, in order, to `take`, and whether `pattern` begins in the row, ignoring case. The time
- * is linear in the length of the output. Only one piece is in memory. `resume` is called periodically; it stops the
- * reading by throwing.
+ * Calls `take` for each row of an output, in order. `matched`: whether an occurrence of `pattern` begins in the row,
+ * ignoring case. The time is linear in the length of the output. Only one piece is in memory. `resume` is called
+ * periodically; it stops the reading by throwing.
  */
 export async function eachRow(
   pieces: Pieces,
@@ -32,7 +30,7 @@ export async function eachRow(
   const cutter = createCutter()
   const finder = pattern === undefined ? undefined : createFinder(pattern)
   let waiting: Row[] = []
-  /** Passes on the rows whose match is decided. */
+  /** Passes on the rows before `settled`. All matches up to this position are known. */
   const handOn = (settled: number): void => {
     let count = 0
     for (const row of waiting) {
@@ -62,21 +60,21 @@ function* partsOf(piece: string): Generator<string> {
   }
 }
 
-/** Returns `end`, or one less if it would split a surrogate pair. */
+/** Returns `end`, or one less if `end` would split a surrogate pair. */
 function wholeBefore(text: string, end: number): number {
   const code = text.charCodeAt(end - 1)
   return end < text.length && code >= 0xd800 && code <= 0xdbff ? end - 1 : end
 }
 
 /**
- * Splits a text into rows: lines, and parts of long lines. An empty text is one row. After the last newline, no row
- * follows if nothing follows it.
+ * Splits a text into rows: lines, and parts of long lines. An empty text is one row. A newline at the end of the text
+ * starts no further row.
  */
 function createCutter() {
   let rest = ''
   let start = 0
   let count = 0
-  /** No character of the current line is in a row yet. */
+  /** Whether no character of the current line is in a row yet. */
   let fresh = true
   const rowOf = (text: string, length: number): Row => {
     const row = { start, end: start + length, text: text.replace(/\r$/u, '') }
@@ -138,7 +136,10 @@ function createFinder(pattern: string) {
       tailStart += text.length - kept
       return tailStart
     },
-    /** Whether a match begins before this position that no earlier call reported. Positions must ascend. */
+    /**
+     * Whether an unreported match begins before this position. Marks all matches before the position as reported.
+     * Positions must ascend.
+     */
     beginsBefore(end: number): boolean {
       const before = passed
       while ((found[passed] ?? Infinity) < end) passed++

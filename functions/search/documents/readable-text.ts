@@ -1,6 +1,6 @@
 import type { HistoryRole } from '../../domain/history.ts'
 
-/** Matches a link or an image. Its text is kept, its address is removed. */
+/** Matches a link or an image. Its text is kept, and its address is removed. */
 const LINK = /!?\[([^[\]]*)\]\([^()\s]*\)/gu
 const HEADING = /(^|\s)#{1,6}\s+(?=\S)/gu
 const QUOTATION = /^(?:>\s*)+/u
@@ -12,12 +12,14 @@ const BACKTICKS = /`+/gu
 
 const ESCAPE = /\\(?:u([0-9a-fA-F]{4})|(["\\/bfnrt]))/gu
 const BLANKS = 'bfnrt'
-/** Matches text that only JSON has: an escaped quotation mark, or the end of a string before a structural character. */
+/**
+ * Matches text that indicates JSON: an escaped quotation mark, or the end of a string before a structural character.
+ */
 const JSON_TEXT = /\\"|"\s*[:,}\]]/u
 
 /**
- * Makes a snippet readable, on one line. Markdown marks of conversation texts are removed. In calls and JSON results,
- * escapes are replaced by their characters. Marks around matched words are kept.
+ * Makes a snippet readable, on one line. In texts of a conversation, Markdown marks are removed. In calls and JSON
+ * results, each escape is replaced by its character. The marks around matched words are kept.
  */
 export function readableText(role: HistoryRole, text: string): string {
   const isTool = role === 'tool_call' || role === 'tool_result'

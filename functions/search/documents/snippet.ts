@@ -82,7 +82,7 @@ function render(text: string, window: Span, spans: readonly Span[]): string {
   return line.replace(/\s+/gu, ' ').trim()
 }
 
-/** Truncates a line and closes its last mark. A window with many one-letter marks may be too long. */
+/** Truncates a line and closes its last mark. A window with many marked single letters may be too long. */
 function clip(line: string): string {
   const characters = Array.from(line)
   if (characters.length <= SNIPPET) return line
@@ -96,5 +96,5 @@ function toBoundary(text: string, place: number, direction: 1 | -1): number {
   return code >= 0xdc00 && code <= 0xdfff && before >= 0xd800 && before <= 0xdbff ? place + direction : place
 }
 
-/** Returns a snippet's text without marks. Quotation marks « and » of the text itself are removed too. */
+/** Returns a snippet's text without marks. If the text itself contains « or », these are removed too. */
 export const withoutMarks = (marked: string): string => marked.replaceAll(OPEN, '').replaceAll(CLOSE, '')

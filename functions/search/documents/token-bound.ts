@@ -5,8 +5,8 @@ const MAX_WORD_LETTERS = 12
 const EAST_ASIAN = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]$/u
 
 /**
- * Returns an upper bound of a text's tokens, which holds in nearly every case. Ids, hashes, paths and rare scripts need
- * more tokens than prose. Calibrated against o200k_base.
+ * Returns an upper bound of a text's tokens, which is right for nearly all texts. Ids, hashes, paths and rare scripts
+ * need more tokens than prose. The bound is calibrated against o200k_base.
  */
 export function boundTokens(text: string): number {
   let bound = 0
@@ -26,7 +26,7 @@ export function truncateToTokens(text: string, tokens: number): string {
 
 function boundOfRun(run: string): number {
   const code = run.codePointAt(0) ?? 0
-  // A space is a part of the next word's token, but a token of its own before a number.
+  // A space belongs to the token of the word after it. Before a number, a space is a separate token.
   if (/\d/u.test(run)) return Math.ceil(run.trimStart().length / 3) + (code === 32 ? 1 : 0)
   if (code <= 32) return code === 32 ? 0.1 : 0.5
   if (/^[A-Z]{2,}$/u.test(run)) return run.length / 2

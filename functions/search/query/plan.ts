@@ -2,19 +2,19 @@ import { similarWords, inflections } from './word-forms.ts'
 import type { SearchQuery, SearchTerm } from './query.ts'
 import { FUNCTION_WORDS } from './words.ts'
 
-/** The words in an index. Frequencies count documents and may be approximate. */
+/** The words of an index. Frequencies count documents and may be approximate. */
 export interface Vocabulary {
   readonly documents: number
   frequency(token: string): number
   /** Returns words with this prefix, shortest first. */
   startingWith(prefix: string, limit: number): readonly string[]
-  /** Returns a superset of the words that are one typo away. */
+  /** Returns all words that are one typo away, and possibly more words. */
   resembling(word: string): readonly string[]
   /** Returns words that contain this part, shortest first. */
   containing(part: string, limit: number): readonly string[]
 }
 
-/** A text to look for instead of a term, and the weight of its matches. */
+/** A text that is searched instead of a term, and the weight of its matches. */
 export interface SoughtText {
   readonly text: string
   readonly weight: number
@@ -25,7 +25,7 @@ export interface PlannedWord {
   readonly word: string
   /** Tokens in an index that count as the word. */
   readonly tokens: readonly string[]
-  /** Texts to look for in a document, best first. */
+  /** Texts that are searched in a document, best first. */
   readonly soughtTexts: readonly SoughtText[]
   readonly frequency: number
 }
@@ -33,38 +33,42 @@ export interface PlannedWord {
 /** A term and its alternatives. */
 export interface PlannedTerm {
   readonly term: SearchTerm
-  /** Alternative ways to find the term. Each is a list of groups: of every group, one token must be present. */
+  /**
+   * Alternative ways to find the term. Each alternative is a list of groups of tokens. A document matches it if it
+   * contains at least one token of every group.
+   */
   readonly alternatives: readonly (readonly (readonly string[])[])[]
   /** Approximate number of documents with the term. */
   readonly frequency: number
   /** Weight in the score: rare terms have a higher weight. Includes the term's own weight. */
   readonly importance: number
-  /** Texts to look for in a document, best first. */
+  /** Texts that are searched in a document, best first. */
   readonly soughtTexts: readonly SoughtText[]
-  /** Words of a term that has several. */
+  /** The words of a term with several words. */
   readonly parts: readonly PlannedWord[]
 }
 
-/** Maximum document count of a word that is treated as a typo, or as a part of another word. */
+/** A word with at most this many documents may be a typo, or a part of another word. */
 const RARE = 3
-/** Limit instead of `RARE` if nothing else was found. */
+/** Replaces `RARE` if the search found nothing else. */
 const WIDENED = 2_000
 /** Maximum number of expanded words in a query, because each takes several lookups. */
 const MAX_WIDENED = 8
-/** Maximum document count of all expansions of a word together. */
+/** Maximum number of documents of all expansions of a word together. */
 const EXTENDED = 5_000
 /**
- * Maximum number of expansions of an unknown word, and of words one typo away. A user who stores words can create
- * hundreds.
+ * Maximum number of expansions of an unknown word, and of words one typo away. A user who stores words could create
+ * hundreds of them.
  */
 const MAX_EXTENSIONS = 40
 const COMPOUND_IMPORTANCE = 1.2
-/** Maximum number of words of a compound that are looked up. The compound's text covers the others. */
+/** Maximum number of words of a compound that are looked up. The other words are found through the compound's text. */
 const MAX_PARTS = 8
 
 /**
  * Plans the lookup of each term: the word itself, its inflections and, if it is rare, words one typo away and words
- * that contain it. `widen` expands common words too, because a common word may be absent in the scope.
+ * that contain it. With `widen`, common words are expanded too, because a word that is common in the index may be
+ * missing in the scope.
  */
 export function planTerms(query: SearchQuery, vocabulary: Vocabulary, widen: boolean): PlannedTerm[] {
   let left = MAX_WIDENED
@@ -111,15 +115,15 @@ function expandWord(word: string, vocabulary: Vocabulary, isWidened: (frequency:
   for (const form of inflections(word)) add(form, 0.8)
   if (isWidened(own)) {
     for (const other of typos(word, vocabulary)) add(other, /\p{N}/u.test(word) ? 0.5 : 0.8)
-    // These words contain the word itself, so its own text already finds them.
+    // These words have weight 0: they contain the word itself, so the search for the word's own text finds them.
     if (word.length >= 3 || own === 0) for (const other of holders(word, vocabulary)) add(other, 0)
   }
   return { word, tokens: [...tokens], soughtTexts, frequency }
 }
 
 /**
- * Returns words one typo away. A typo leaves the first or the last half of a word unchanged, or swaps the letters
- * between them.
+ * Returns the words that are one typo away. A typo leaves the first or the last half of a word unchanged, or swaps the
+ * two letters at the middle.
  */
 function typos(word: string, vocabulary: Vocabulary): string[] {
   if (word.length < 4 || word.length > 24 || !/^[\p{L}\p{N}]+$/u.test(word)) return []
@@ -137,7 +141,7 @@ function inverseFrequency(frequency: number, documents: number): number {
   return Math.log(1 + (documents - known + 0.5) / (known + 0.5))
 }
 
-/** Returns the content words of a compound, or all words if it has none. */
+/** Returns the content words of a compound. If it has none, returns all of its words. */
 export function meaningful<Word extends { readonly word: string }>(words: readonly Word[]): readonly Word[] {
   const kept = words.filter(({ word }) => !FUNCTION_WORDS.has(word))
   return kept.length === 0 ? words : kept

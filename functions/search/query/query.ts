@@ -19,24 +19,29 @@ export interface SearchTerm {
   readonly wholes: readonly string[]
   /** The words that together match the term. A plain word has one. */
   readonly words: readonly string[]
-  /** 1, or less for words that only phrase the question. */
+  /** 1. It is less for words that only phrase the question. */
   readonly weight: number
 }
 
 /** A parsed query, independent of the engine. */
 export interface SearchQuery {
   readonly terms: readonly SearchTerm[]
-  /** Tokens of symbols, used if a query has no words. They find candidates, which must contain `literal`. */
+  /**
+   * Tokens of symbols, which are searched if a query has no words. They find candidates, and a candidate must contain
+   * `literal`.
+   */
   readonly symbols: readonly string[]
   /** The query in lower case with single spaces. A text that quotes the query contains it. */
   readonly literal: string
-  /** The role whose texts the query seems to be about. */
+  /** The role whose texts the query seems to ask for. */
   readonly speaker: Speaker | undefined
-  /** Whether the query has function words, as texts of people do. Calls and tool results seldom have them. */
+  /** Whether the query has function words, like texts of people. Calls and tool results seldom have function words. */
   readonly natural: boolean
 }
 
-/** Maximum characters (UTF-16 units) of a query that are read, and maximum number of its terms. */
+/**
+ * `MAX_QUERY`: maximum characters (UTF-16 units) of a query that are read. `MAX_TERMS`: maximum number of its terms.
+ */
 export const MAX_QUERY = 512
 export const MAX_TERMS = 24
 /** Weight of a frame word inside a question. */
@@ -49,8 +54,7 @@ interface Piece {
 }
 
 /**
- * Parses any string as a query. It has no syntax, and no string is an error. `role`: the only role whose entries are
- * searched.
+ * Parses a query. Any string is a valid query without syntax. `role`: set if only entries of this role are searched.
  */
 export function parseQuery(query: string, role?: HistoryRole): SearchQuery {
   const text = fold(query.slice(0, MAX_QUERY).toWellFormed())

@@ -15,7 +15,10 @@ export interface ReadableText {
   readonly lowered: string
 }
 
-/** Quality of a match by its borders: at word ends, at joiners, at inner borders, and inside words. */
+/**
+ * Quality of a match by its borders. `WHOLE`: at both ends of a word. The others: at joiners, at inner borders, with
+ * only one border, and with none.
+ */
 const WHOLE = 1
 const AT_JOINER = 0.97
 const AT_INNER_BORDER = 0.9
@@ -67,7 +70,7 @@ function places({ text: sought, weight }: SoughtText, text: ReadableText): Match
   return found
 }
 
-/** Finds compounds however they are joined: `payment_method`, `paymentMethod` and `payment method`. */
+/** Finds compounds in any joined form: `payment_method`, `paymentMethod` and `payment method`. */
 function joinedPlaces(planned: PlannedTerm, text: ReadableText): Match[] {
   const words = planned.term.words
   if (words.length > 8 || !words.every((word) => text.lowered.includes(word))) return []
@@ -122,12 +125,12 @@ function isInside(text: string, place: number): boolean {
   return (kind === LOWER || kind === DIGIT) && kind === KINDS[text.charCodeAt(place - 1)]
 }
 
-/** Whether the border is inside an acronym and a word, as between `ABC` and `Word` in `ABCWord`. */
+/** Whether the border is between an acronym and a word, as between `ABC` and `Word` in `ABCWord`. */
 function acronymBorder(text: string, place: number, before: string, after: string): boolean {
   return /\p{Lu}/u.test(before) && /\p{Lu}/u.test(after) && /\p{Ll}/u.test(text.charAt(place + 1))
 }
 
-/** Returns the whole character at a UTF-16 unit, even if the unit is the second half of a pair. */
+/** Returns the whole character at a UTF-16 unit, even if the unit is half of a surrogate pair. */
 function characterAt(text: string, unit: number, direction: 1 | -1): string {
   if (unit < 0 || unit >= text.length) return ''
   const code = text.charCodeAt(unit)

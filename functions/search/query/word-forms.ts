@@ -1,6 +1,6 @@
 const VOWEL = /[aeiou]/u
 
-/** Returns English inflections of a word, and the words that it may be an inflection of. They need not exist. */
+/** Returns English inflections of a word, and the words of which it may be an inflection. Not all of them exist. */
 export function inflections(word: string): string[] {
   if (word.length < 4 || !/^[a-z]+$/u.test(word)) return []
   const forms = new Set<string>()

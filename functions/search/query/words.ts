@@ -1,6 +1,6 @@
 /**
- * Words of a query that only phrase the question. They are English only. Other languages lose little precision, because
- * a rare word still counts.
+ * This module has words of a query that only phrase the question. They are English only. Queries in other languages
+ * lose little precision, because a rare word still counts.
  */
 const list = (words: string): ReadonlySet<string> => new Set(words.trim().split(/\s+/u))
 

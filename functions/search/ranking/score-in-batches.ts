@@ -1,15 +1,15 @@
 import { yieldToEventLoop } from '../../domain/time/yield-to-event-loop.ts'
 import { createTenantLine } from '../../domain/fair-queue.ts'
 
-/** Documents that are scored before yielding to the event loop. They take about 30 ms, whatever their content. */
+/** Documents that are scored before yielding to the event loop. For any content, this takes about 30 ms. */
 const AT_ONCE = 4
 
 const waiting = createTenantLine<() => void>()
 let isGiving = false
 
 /**
- * Waits until this search may continue. In each tick of the event loop, only one search continues, however many wait.
- * Tenants alternate, so that a search waits for its own tenant's searches and for one of each other tenant.
+ * Waits until this search may continue. In each tick of the event loop, only one search continues, even if many wait.
+ * Tenants alternate. So a search waits for its own tenant's searches, and for one search of each other tenant.
  */
 export function waitForSearchSlot(tenant: string): Promise<void> {
   return new Promise((resolve) => {

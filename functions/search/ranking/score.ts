@@ -9,7 +9,7 @@ import { matchesOf, readable, type Match } from '../query/term-matches.ts'
 /** A document that an engine found. */
 export interface Candidate {
   readonly id: number | string
-  /** Event of the document. All documents of one event are one hit. */
+  /** The event of the document. All documents of one event become one hit. */
   readonly event: number | string
   readonly role: HistoryRole
   readonly runId: string
@@ -19,7 +19,8 @@ export interface Candidate {
   readonly text: string
   readonly time: number
   /**
-   * Whether the author of this text had searched the history before. For a task, whether its giver or its member had.
+   * For a text, whether its author had searched the history before. For a task, whether its leader or its member had
+   * done so.
    */
   readonly searched: boolean
   /** Whether this text is the task of a team member. */
@@ -30,18 +31,18 @@ export interface ScoredEvent<Found extends Candidate> {
   /** The document to show: the part or the chunk with the best match. */
   readonly best: Found
   readonly score: number
-  /** Share of the query's terms that it contains, 0 to 1; 0 for a self-reference. */
+  /** Share of the query's terms that the event contains, 0 to 1; 0 for a self-reference. */
   readonly covered: number
 }
 
 /**
- * Weights, measured on recorded conversations (`test/search-quality.test.ts`). Most can change by ± 50 % without
- * effect.
+ * Weights of the score, measured on recorded conversations (`test/search-quality.test.ts`). Most weights can change by
+ * ± 50 % without effect.
  */
 const OWN_ROW = 0.7
 const ADJACENT = 0.08
 const NEAR = 0.1
-/** Distance between two neighbouring terms that halves their nearness, in characters. */
+/** At this distance between two neighbouring terms, in characters, their nearness is half of the maximum. */
 const NEAR_LETTERS = 30
 const TOOL_NAMED = 0.15
 const BM25 = 0.1
@@ -50,12 +51,15 @@ const LENGTH = 0.75
 /** Characters of an average text, for BM25's length normalisation. */
 const AVERAGE_LENGTH = 800
 const LITERAL = 0.05
-/** Minimum quality if the text contains the query literally, even inside words. It is better than any similar word. */
+/**
+ * Minimum quality if the text contains the query literally, even inside words. It exceeds the quality of any similar
+ * word.
+ */
 const LITERAL_QUALITY = 0.85
 const TOOL_EVENT = 0.06
 const TOOL_EVENT_IN_SPEECH = 0.015
 const SPEAKER = 0.12
-/** Number of hits that are ordered by score. The others follow, newest first. */
+/** Number of hits that are ordered by score. The hits after them are ordered by time, newest first. */
 export const RANKED = 100
 
 interface Row<Found> {
@@ -69,7 +73,9 @@ interface Row<Found> {
   readonly literal: boolean
 }
 
-/** With fewer self-references than this, the real events are among the candidates. */
+/**
+ * Minimum number of self-references that may hide real events. With fewer, the real events are among the candidates.
+ */
 const MIN_SELF_REFERENCES = 20
 
 /** Whether most candidates only refer to earlier searches of the history. */
@@ -79,7 +85,7 @@ export function isMostlySelfReferences(scored: readonly Pick<ScoredEvent<Candida
 }
 
 /**
- * Orders events by their score, and equal scores by time, newest first. Independent of the engine: it reads only the
+ * Orders events by their score, and equal scores by time, newest first. It works for any engine: it reads only the
  * candidates' texts, and which of their runs have searched the history.
  */
 export async function scoreEvents<Found extends Candidate>(
@@ -165,7 +171,7 @@ function coverage(terms: readonly PlannedTerm[], qualities: readonly number[], t
 const bestQuality = (matches: readonly Match[] | undefined): number =>
   (matches ?? []).reduce((best, match) => Math.max(best, match.quality), 0)
 
-/** Returns how near the query's neighbouring terms are to each other in the text, 0 to ADJACENT + NEAR. */
+/** Returns how close together the query's neighbouring terms are in the text, 0 to ADJACENT + NEAR. */
 function nearness(terms: readonly PlannedTerm[], matches: readonly (readonly Match[])[]): number {
   if (terms.length < 2) return 0
   let result = 0
@@ -189,7 +195,7 @@ function closest(left: readonly Match[], right: readonly Match[]): { gap: number
   return { gap, ordered }
 }
 
-/** Returns a test for whether the query names a tool: its words include the words of the tool's name. */
+/** Returns a function that shows whether the query names a tool: its words include all words of the tool's name. */
 function toolNamed(query: SearchQuery): (toolName: string | undefined) => boolean {
   const known = new Map<string, boolean>()
   return (toolName) => {

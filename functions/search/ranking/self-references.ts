@@ -22,19 +22,23 @@ const NOTHING_FOUND =
 /** Characters at the beginning of a text that are checked for `NOTHING_FOUND`. */
 const OPENING = 300
 
-/** Returns those of the runs that searched the history. The candidates alone do not always show it. */
+/**
+ * Returns the runs that searched the history, out of `runIds`. The candidates alone do not always show whether a run
+ * did.
+ */
 export type SearchedRuns = (runIds: readonly string[]) => Promise<ReadonlySet<string>>
 
-/** Score factors for self-references. `CERTAIN` ranks them below any event with a single matching term. */
+/** Score factors for self-references. `CERTAIN` ranks a self-reference below any event with a single matching term. */
 const CERTAIN = 0.001
 const LIKELY = 0.2
 
 /**
- * Distinguishes self-references from real events. Self-references are earlier searches for the same, their results,
- * questions that were looked up, and the tasks of team members for it. The completions and results after these, and
- * texts such as "nothing found", count as well.
- * A query for texts of a user or an assistant makes no distinction. Resolves to a function that returns an event's
- * score factor; 1 is a real event.
+ * Distinguishes self-references from real events. Self-references are earlier searches for the query's subject, their
+ * results, questions that led to a search, and such tasks of team members. The completions and results after them, and
+ * texts such as "nothing found", are self-references as well.
+ *
+ * Resolves to a function that returns an event's score factor; a real event has 1. A query for texts of a user or an
+ * assistant has no self-references.
  */
 export async function findSelfReferences(
   query: SearchQuery,
@@ -57,8 +61,8 @@ export async function findSelfReferences(
   if (unsure.length > 0)
     for (const run of await searchedRuns([...new Set(unsure.map(({ runId }) => runId))])) searching.add(run)
   /**
-   * Time of a run's first listing of history entries. Listings of foreign tools are recognised by their text only, so
-   * later texts of the run may lack the mark `searched`.
+   * Time at which a run first listed history entries. Listings of other programs' tools are recognised by their text
+   * only. So later texts of the run may lack the mark `searched`.
    */
   const shownAt = new Map<string, number>()
   for (const { runId, event, time } of candidates)
@@ -80,7 +84,8 @@ export async function findSelfReferences(
 }
 
 /**
- * Recognises users' texts, including tasks of members, that consist only of words of the query, at least `leastWords`.
+ * Creates a function that recognises users' texts, including tasks of members, with at least `leastWords` words, all of
+ * which are in the query.
  */
 function questionRecognizer(query: SearchQuery, leastWords: number): (said: Said) => boolean {
   const asked = new Set(
@@ -99,7 +104,7 @@ function questionRecognizer(query: SearchQuery, leastWords: number): (said: Said
   }
 }
 
-/** Words that begin a request to look something up, or to let another agent do so. */
+/** Words that begin a request to search for something, or to let another agent search. */
 const MORE_COMMANDS = new Set('any ask check delegate have help let see try use'.split(' '))
 /** Words that begin a question without an apostrophe. */
 const HURRIED = new Set('hows whats whens wheres whos whys'.split(' '))
@@ -109,8 +114,8 @@ const PLEASE = new Set(['please', 'pls', 'plz'])
 /** Maximum characters of a text that counts as keywords. */
 const MAX_KEYWORD_CHARACTERS = 80
 /**
- * Words that occur in sentences but not in lists of keywords; English only. In other languages, only the end shows a
- * sentence.
+ * Words that occur in sentences but not in lists of keywords; English only. In other languages, only the end of a text
+ * shows whether it is a sentence.
  */
 const IN_SENTENCES = new Set(
   [...FUNCTION_WORDS].filter((word) => !/^(?:about|and|by|for|from|of|or|please|with)$/.test(word)),
@@ -162,14 +167,14 @@ function endsInQuestion(text: string): boolean {
 }
 
 /**
- * Whether a text that opens like a question or a request is a statement: "Have moved it." and "Please note that it
+ * Whether a text that begins like a question or a request is a statement: "Have moved it." and "Please note that it
  * moved".
  */
 const isStatement = (text: string, [first = '', second]: readonly string[]): boolean =>
   (PLEASE.has(first) && second === 'note') ||
   (QUESTION_WORDS.has(first) && text.trimEnd().endsWith('.') && !/[?？؟]/u.test(text))
 
-/** Minimum words of a question in a run without a search. A shorter text may be a real event. */
+/** Minimum words of a question in a run that made no search. A shorter text may be a real event. */
 const MIN_WORDS = 2
 
 /** Whether a text has no content words except those of the query. */
@@ -199,7 +204,7 @@ const SHOWN = [
 const LISTING = new RegExp(SHOWN.join('|'), 'mu')
 
 /**
- * Whether a text lists history entries. Only the text shows it: other programs call our tools under any name, and a
- * request to the API is a call like any other.
+ * Whether a text lists history entries. Only the text shows it: other programs may name our tools differently, or call
+ * the API by a tool of their own.
  */
 const isListing = (text: string): boolean => LISTING.test(text)

@@ -1,13 +1,16 @@
 import type { Range } from './private-keys.ts'
 
 /**
- * Matches base64 of at least 28 characters, also over several lines; no shorter text identifies itself as a secret. The
- * number of lines is limited and the `u` flag is missing, because otherwise the stack overflows on megabytes.
+ * Matches base64 of at least 28 characters, also over several lines. A shorter section cannot hold a secret that is
+ * recognizable. The number of lines is limited and the `u` flag is missing, because otherwise the stack overflows on
+ * megabytes.
  */
 const BASE64 = /(?<![A-Za-z0-9+/_-])(?:[A-Za-z0-9+/_-]{60,80}\r?\n){0,500}[A-Za-z0-9+/_-]{28}[A-Za-z0-9+/_-]*={0,2}/g
-/** Whether decoded bytes are text. Numbers, keys and images have other bytes among their first twelve. */
+/**
+ * Whether decoded bytes are text. In numbers, keys and images, one of the first twelve bytes is not a text character.
+ */
 const IS_TEXT = /^[\t\n\r -~]{12}/u
-/** Separates decoded texts; no secret continues across it. */
+/** Separates decoded texts. No secret matches across it. */
 const BETWEEN = '\n"\n'
 
 interface Decoded {
@@ -25,7 +28,7 @@ export function decodedIn(text: string): Decoded[] {
 }
 
 /**
- * Returns the ranges of base64 sections whose decoded text has matches of `find`. All sections are searched in one
+ * Returns the ranges of base64 sections in whose decoded text `find` has matches. All sections are searched in one
  * call, because each call has a fixed cost.
  */
 export async function holding(

@@ -5,8 +5,8 @@ export interface UnescapedText {
 }
 
 /**
- * Escapes of JSON strings, percent escapes of ASCII characters in addresses, and terminal sequences for colours, which
- * stand for no character.
+ * Matches escapes of JSON strings, percent escapes of ASCII characters in addresses, and terminal sequences for
+ * colours. A terminal sequence represents no character.
  */
 const TERMINAL = String.fromCodePoint(27)
 const ESCAPE = new RegExp(
@@ -16,14 +16,14 @@ const ESCAPE = new RegExp(
 const MAY_BE_ESCAPED = new RegExp(String.raw`\\|%[02-7][0-9a-fA-F]|${TERMINAL}`, 'u')
 const MEANING: { readonly [letter: string]: string } = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' }
 
-/** Whether a text may hold an escape; false means that it holds none. */
+/** Whether a text may contain an escape. False means that it certainly contains none. */
 export const mayBeEscaped = (text: string): boolean => MAY_BE_ESCAPED.test(text)
 
 /** Replaces escapes of JSON strings, addresses and terminals in the text; undefined if there are none. */
 export function unescapeOnce(text: string): UnescapedText | undefined {
   if (!mayBeEscaped(text)) return undefined
   const pieces: string[] = []
-  /** Position after each replaced escape, in the new text and in the original. */
+  /** Two numbers for each replaced escape: the position after it in the new text, and in the original. */
   const units: number[] = []
   const following: number[] = []
   let place = 0
@@ -49,7 +49,7 @@ export function unescapeOnce(text: string): UnescapedText | undefined {
   }
 }
 
-/** Returns the index of the last number that is at most `most`; -1 if there is none. The numbers ascend. */
+/** Returns the index of the last number that is at most `most`; -1 if every number is greater. The numbers ascend. */
 function lastAtMost(numbers: readonly number[], most: number): number {
   let low = 0
   let high = numbers.length

@@ -9,11 +9,13 @@ export const MAX_SECRET_CHARACTERS = 10_000
 const BEGINS = new RegExp(PRIVATE_KEY_BEGINS, 'gu')
 const ENDS = new RegExp(PRIVATE_KEY_ENDS, 'u')
 /**
- * Matches a character that cannot be inside a private key. A key consists of base64 lines, with headers, or as tools
- * quote it.
+ * Matches a character that cannot be inside a private key. A key consists of base64 lines, possibly with headers, or
+ * with the quotation of tools.
  */
 const NO_KEY = /[^A-Za-z0-9+/=\s:,.()-]/u
-/** Matches a line of base64. A key has one within `SOON` characters; a text that only mentions keys has none. */
+/**
+ * Matches a line of base64. A key has such a line within `SOON` characters. A text that only mentions keys has none.
+ */
 const LINE = /[A-Za-z0-9+/]{30}/u
 const SOON = 400
 

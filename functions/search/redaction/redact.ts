@@ -2,23 +2,26 @@ import { yieldToEventLoop } from '../../domain/time/yield-to-event-loop.ts'
 import { findKeyEnd, MAX_SECRET_CHARACTERS, type Range } from './private-keys.ts'
 import { findEscaped, mayHide } from './secrets.ts'
 
-/** Replacement for a secret in the index. A shorter secret is replaced by as many stars, so that no text grows. */
+/**
+ * Replaces a secret in the index. A secret that is shorter than this text is replaced by stars of its length, so that
+ * no text grows.
+ */
 const REDACTED = '[redacted]'
 
 /**
- * Characters (UTF-16 units) that are checked at a time, and the overlap of two windows. The rules' time grows
- * quadratically with the number of secrets, and the text may come from a hostile page.
+ * `WINDOW`: characters (UTF-16 units) that are checked at a time. `OVERLAP`: characters that two windows share. The
+ * rules' time grows quadratically with the number of secrets, and a hostile page may contain many.
  */
 const WINDOW = 40_000
 const OVERLAP = MAX_SECRET_CHARACTERS
-/** Maximum characters that are searched for further occurrences of known secrets. */
+/** Maximum characters of a text that are searched for further occurrences of known secrets. */
 const READ_FOR_OTHERS = 100_000_000
 /** Maximum characters of a text that are kept in memory while secrets are searched; a longer text is read twice. */
 const KEPT = 2_000_000
 
 /**
- * Replaces every secret in a text by `[redacted]`: those that secretlint's recommended rules find, and those that only
- * `findEscaped` finds.
+ * Replaces every secret in a text by `[redacted]`. It finds the secrets of secretlint's recommended rules, and further
+ * ones through `findEscaped`.
  */
 export async function redactSecrets(text: string): Promise<string> {
   if (!mayHide(text)) return text
@@ -30,8 +33,8 @@ export async function redactSecrets(text: string): Promise<string> {
 type Pieces = AsyncIterable<string> | Iterable<string>
 
 /**
- * Redacts a text of any length with bounded memory. `open` reads the text from its beginning. It is called once to find
- * the secrets and, for long texts, once more to remove all their occurrences.
+ * Redacts a text of any length with bounded memory. `open` returns the text from its beginning. It is called once to
+ * find the secrets. For long texts, it is called once more to remove all their occurrences.
  */
 export async function* redactPieces(open: () => Pieces): AsyncGenerator<string> {
   const { secrets, kept } = await findAll(open())
@@ -44,7 +47,7 @@ export async function* redactPieces(open: () => Pieces): AsyncGenerator<string> 
   let found: Range[] = []
   let continues = false
   for await (const { text, start, last } of windows(pieces)) {
-    // A long key began before this position. Its rest belongs to the same mark.
+    // A long key began before this position. The rest of the key belongs to the mark of its beginning.
     if (continues) found.push([place - 1, start + findKeyEnd(text, place - start)])
     const ranges = [...(await findEscaped(text)).map(({ range }) => range), ...occurrences(text, secrets)]
     found.push(...ranges.map(([from, to]): Range => [start + from, start + to]))
@@ -84,8 +87,8 @@ async function* windows(pieces: Pieces): AsyncGenerator<Window> {
 }
 
 /**
- * Finds the secrets of a text, limited to the number whose occurrences can be searched. Also returns the text itself if
- * it is short.
+ * Finds the secrets of a text. Their number is limited to those whose occurrences can be searched. Also returns the
+ * text itself if it is short.
  */
 async function findAll(pieces: Pieces): Promise<{ readonly secrets: readonly string[]; readonly kept?: string[] }> {
   const secrets = new Set<string>()

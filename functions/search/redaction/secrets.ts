@@ -4,10 +4,10 @@ import { mayBeEscaped, unescapeOnce } from './escaped-text.ts'
 import { findPrivateKeys, type Range } from './private-keys.ts'
 
 /**
- * Patterns by rule. If a rule of secretlint's recommended preset finds a secret in a text, the text matches one of its
- * patterns. They are loose where this is cheap.
- * Linting takes about 0.4 ms for 2 KB and delays every write of the log; this filter takes about 0.02 ms.
- * `test/search/redaction/redact.test.ts` checks it with a sample of each rule.
+ * Patterns by rule. A text in which a rule of secretlint's recommended preset finds a secret always matches a pattern
+ * of the rule. The patterns are loose where this is cheap. Linting takes about 0.4 ms for 2 KB and delays every write
+ * of the log; this filter takes about 0.02 ms. `test/search/redaction/redact.test.ts` checks it with a sample of each
+ * rule.
  */
 const HINTS: readonly string[] = [
   // aws
@@ -52,7 +52,7 @@ const HINTS: readonly string[] = [
   'figd_',
   'cf(?:k|ut|at)_',
   'tskey-',
-  // passwords in addresses, of more schemes than basicauth
+  // passwords in addresses, for more schemes than the rule basicauth
   '://[^\\s/:@]{0,100}:[^\\s/@]{1,200}@',
   '://[A-Za-z0-9_-]{20,255}@',
   '[?&,;\\s-][Ss]ignature=',
@@ -67,16 +67,16 @@ const HINTS: readonly string[] = [
 ]
 const HINT = new RegExp(HINTS.join('|'), 'u')
 
-/** Whether a text may contain an unescaped secret of the rules. False means that it contains none. */
+/** Whether a text may contain an unescaped secret of the rules. False means that it certainly contains none. */
 export const mayHoldSecret = (text: string): boolean => HINT.test(text)
 
-/** Whether a text may contain a secret in any form. False means that it contains none. */
+/** Whether a text may contain a secret in any form. False means that it certainly contains none. */
 export const mayHide = (text: string): boolean =>
   mayBeEscaped(text) || mayHoldSecret(text) || decodedIn(text).length > 0
 
 /**
- * Maximum nesting of escapes. A call shows its arguments as JSON, which may contain JSON, which may contain a command
- * in quotation marks or an address.
+ * Maximum nesting of escapes. A call shows its arguments as JSON. A string in it may contain JSON too, and that JSON a
+ * quoted command or an address.
  */
 const ESCAPED_TIMES = 4
 
@@ -85,7 +85,7 @@ interface Found {
   readonly secret: string
 }
 
-/** Finds secrets in a text, also behind escapes and base64. Returns their ranges and texts. */
+/** Finds secrets in a text, also in escaped form and in base64. Returns their ranges and texts. */
 export async function findEscaped(window: string, encoded = false): Promise<Found[]> {
   const found: Found[] = []
   let view = window
@@ -106,7 +106,10 @@ export async function findEscaped(window: string, encoded = false): Promise<Foun
 /** Each pattern runs separately: one combined pattern takes twice as long. */
 const OTHERS = [NAME_AND_PASSWORD, ...SIGNATURES, ...CREDENTIALS, OTHER_KEYS].map((form) => new RegExp(form, 'gu'))
 
-/** Finds secrets without a rule: other forms of keys, passwords in addresses, signatures, and partial private keys. */
+/**
+ * Finds secrets that no rule of secretlint covers: other forms of keys, passwords in addresses, signatures, and partial
+ * private keys.
+ */
 function findOwn(text: string): Range[] {
   const matches = OTHERS.flatMap((form) => [...text.matchAll(form)])
   return [...matches.map(({ 0: secret, index }): Range => [index, index + secret.length]), ...findPrivateKeys(text)]
@@ -117,8 +120,8 @@ function findOwn(text: string): Range[] {
  * have no effect.
  */
 export async function findSecrets(said: string): Promise<Range[]> {
-  // Some rules find no key after a letter, but in scripts without spaces, keys follow letters. So other letters are
-  // replaced.
+  // Some rules find no key directly after a letter. In scripts without spaces, a key may follow a letter. So each
+  // non-ASCII character is replaced.
   const text = said.replaceAll(/\P{ASCII}/gu, (letter) => '·'.repeat(letter.length))
   const [{ lintSource }, { rules }, { secretLintProfiler }] = await Promise.all([
     import('@secretlint/core'),
@@ -137,7 +140,7 @@ export async function findSecrets(said: string): Promise<Range[]> {
 
 /**
  * Returns the range of a secret. A finding's range begins at the whole match (`key = SECRET`) but has only the length
- * of the secret. So the secret's text, which `data` has, is searched from there.
+ * of the secret. So the secret's text, which is in `data`, is searched from the beginning of the range.
  */
 function placeOf(text: string, range: Range, data: object): Range {
   const secrets = Object.values(data).filter(

@@ -4,7 +4,7 @@ import { MAX_PARTS, MAX_WHOLE, MAX_WORD } from './tokens.ts'
 /** The tokens of a run. */
 export interface Names {
   readonly words: string[]
-  /** Alternative tokens for the same position, without duplicates. */
+  /** Alternative tokens for the positions of the words, without duplicates. */
   readonly extra: string[]
   /** The words, and the alternative tokens that consist of letters and digits only. */
   readonly simple: string[]
@@ -14,8 +14,8 @@ export interface Names {
 const kindAt = (text: string, at: number): number => KINDS[text.charCodeAt(at)] ?? 0
 
 /**
- * Returns the tokens of an ASCII run. The result equals that of `readRun` in `tokens.ts`, but takes a fraction of the
- * time.
+ * Returns the tokens of an ASCII run. The result equals that of `readRun` in `tokens.ts`, but takes only a fraction of
+ * its time.
  */
 export function readAsciiRun(run: string): Names {
   const names: Names = { words: [], extra: [], simple: [] }
@@ -39,7 +39,7 @@ export function readAsciiRun(run: string): Names {
   return names
 }
 
-/** Adds a name once. For a few names, an array is faster than a set. */
+/** Adds a name unless it is already there. For a small number of names, an array is faster than a set. */
 function addOnce(extra: string[], name: string): boolean {
   if (extra.includes(name)) return false
   extra.push(name)
@@ -87,7 +87,7 @@ function isBorder(run: string, at: number): boolean {
   return before === LOWER || kindAt(run, at + 1) === LOWER
 }
 
-/** Adds the letters and the digits of a part, if each are contiguous. */
+/** Adds the letters and the digits of a part separately, if the part has exactly one group of each. */
 function addHalves(names: Names, small: string, start: number, end: number): void {
   const first = kindAt(small, start)
   let border = start + 1
@@ -113,7 +113,7 @@ const JOINS = Uint8Array.from({ length: 128 }, (_, code) => {
 const joinAt = (text: string, at: number): number => JOINS[text.charCodeAt(at)] ?? 0
 const DASHES = /[-_]+/gu
 
-/** Adds identifiers inside a run, as they are and joined to one word. */
+/** Adds each identifier inside a run, once as it is and once joined to one word. */
 function addSegments(names: Names, small: string): void {
   for (let start = 0; start < small.length;) {
     let [end, joins] = [start, 0]

@@ -6,13 +6,16 @@ export interface DocumentTokens {
   readonly tool: readonly string[]
   readonly call: readonly string[]
   readonly body: readonly string[]
-  /** Alternative tokens for the same positions, over all fields. */
+  /** Alternative tokens for the positions of the words, over all fields. */
   readonly extra: readonly string[]
 }
 
 const NOTHING: Tokens = { words: [], extra: [] }
 
-/** Returns the tokens of a document, equal for every index. A call's text is its call field, not its body. */
+/**
+ * Returns the tokens of a document, which are equal for every index. The text of a call is in the field `call`, not in
+ * the body.
+ */
 export function documentTokens({ role, toolName, call, text }: HistoryDocument): DocumentTokens {
   const ofTool = toolName === undefined ? NOTHING : tokenize(toolName)
   const ofCall = call === undefined ? NOTHING : tokenize(role === 'tool_call' ? text : call)

@@ -7,7 +7,8 @@ import { EMOJI, RUN, SYMBOL as SYMBOLS, symbolToken } from './tokens.ts'
 import type { Word } from './word-table.ts'
 
 /**
- * A document's tokens by field, each joined by spaces, and the runs that they come from. A repeated run is listed once.
+ * The tokens of a document as text: for each field, its tokens joined by spaces. Also has the runs from which the
+ * tokens were made; a repeated run is listed once.
  */
 export interface DocumentWords {
   readonly tool: string
@@ -20,7 +21,10 @@ export interface DocumentWords {
 /** The fields of a document that are read. */
 export type Readable = Pick<HistoryDocument, 'role' | 'toolName' | 'call' | 'text'>
 
-/** Reads the tokens of documents one after another (`document-tokens.ts`), in a fraction of the time. */
+/**
+ * Reads the tokens of documents one after another. It returns the tokens of `document-tokens.ts`, in a fraction of the
+ * time.
+ */
 export interface DocumentReader {
   read(document: Readable): DocumentWords
   /** Returns the word object that the documents' runs share. */
@@ -35,7 +39,7 @@ const BUFFER = 16_384
 
 const SYMBOL_TOKENS = Array.from({ length: 128 }, (_, code) => symbolToken(String.fromCharCode(code)))
 
-/** Creates a reader, which remembers the runs that it has read. */
+/** Creates a reader. It remembers runs that it has read. */
 export function createDocumentReader(): DocumentReader {
   const reading: Reading = {
     known: createKnownRuns(),
@@ -62,13 +66,13 @@ export function createDocumentReader(): DocumentReader {
   }
 }
 
-/** State of the current document, and memory for later documents. */
+/** The state for the current document, and the memory that later documents reuse. */
 interface Reading {
   readonly known: KnownRuns
   readonly place: Place
   input: Buffer
   output: Buffer
-  /** The symbols of the current field; `seen` marks those in ASCII. */
+  /** The symbols of the current field. `seen` marks the ASCII symbols among them. */
   symbols: Set<string>
   readonly seen: Uint8Array
   /** The runs and alternative tokens of the current document. */
@@ -88,7 +92,7 @@ function readField(reading: Reading, text: string): string {
 /** Returns the words of an ASCII text. */
 function readAscii(reading: Reading, text: string): string {
   if (reading.input.length < text.length) reading.input = Buffer.alloc(text.length * 2)
-  // The output may be longer than the input: each word is followed by a space, and a long word is split.
+  // The output may be longer than the input, because each word is followed by a space, and long words are split.
   if (reading.output.length < reading.input.length * 2) reading.output = Buffer.alloc(reading.input.length * 2)
   const { input, output } = reading
   input.write(text, 'latin1')
@@ -147,8 +151,8 @@ function readBytes(reading: Reading, source: Source, to: Buffer): number {
 }
 
 /**
- * Returns the words of a text that is not ASCII only. A section between spaces that has other letters is read as a
- * whole.
+ * Returns the words of a text with non-ASCII characters. A section between spaces is read as a whole if it contains
+ * such characters.
  */
 function readMixed(reading: Reading, text: string): string {
   const words: string[] = []

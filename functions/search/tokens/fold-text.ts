@@ -1,4 +1,7 @@
-/** Normalised text for comparison: NFKC, without marks, without characters of no width, case kept. */
+/**
+ * Text in normalised form for comparison: NFKC, without marks and without zero-width characters. Upper and lower case
+ * are kept.
+ */
 export interface FoldedText {
   readonly text: string
   /** Returns the original position of a UTF-16 unit of `text`. */
@@ -16,7 +19,7 @@ const MARKS =
 const UNSEEN = /[\p{Default_Ignorable_Code_Point}\p{Cf}\u0640]/gu
 // oxlint-disable-next-line no-control-regex -- everything outside ASCII
 const NOT_ASCII = /[^\u0000-\u007f]/u
-/** Matches letters outside ASCII, with the ASCII letter before them, because a mark may combine with it. */
+/** Matches letters outside ASCII, and the ASCII character directly before them, because a mark may combine with it. */
 // oxlint-disable-next-line no-control-regex -- everything outside ASCII
 const NON_ASCII_RANGE = /[\u0000-\u007f]?[^\u0000-\u007f]+/gu
 /**
@@ -63,7 +66,7 @@ export function fold(text: string): string {
 export function foldWithOffsets(text: string): FoldedText {
   if (!NOT_ASCII.test(text)) return { text, original: (place) => place }
   const shifts: Shift[] = []
-  // Most letters of a text are repeated, so results are cached.
+  // Most letters of a text occur repeatedly, so results are cached.
   const known = new Map<string, string>()
   let folded = ''
   let place = 0
@@ -107,7 +110,7 @@ function originalPlace(shifts: readonly Shift[], unit: number): number {
 /** The only character whose lower-case form has more UTF-16 units. */
 const DOTTED = 'İ'
 
-/** Returns the lower case without changing the length, so that offsets remain valid. */
+/** Returns the text in lower case without changing its length, so that offsets remain valid. */
 export const lower = (text: string): string =>
   text
     .split(DOTTED)

@@ -10,8 +10,8 @@ export interface Source {
 }
 
 /**
- * Position of a run in a text, whether it is a plain word, and whether the document already had it. One object is
- * reused for millions of positions.
+ * Position of a run in a text. Also shows whether the run is a plain word, and whether it occurred earlier in the
+ * document. One object is reused for millions of positions.
  */
 export interface Place {
   start: number
@@ -23,7 +23,7 @@ export interface Place {
 
 /** Number of slots for remembered runs, a power of two. With their strings, they take about 10 MB of memory. */
 const SLOTS = 65_536
-/** Slots that are probed for a run. This bounds the time of a lookup, whatever the text contains. */
+/** Maximum number of slots that are probed for a run. It bounds the time of a lookup for any text. */
 const MAX_PROBES = 4
 /** Longer runs are not remembered, because they seldom repeat. */
 const MAX_REMEMBERED_CHARACTERS = 80
@@ -36,7 +36,7 @@ const BYTES_IN_CELL = 20
 export const isPlain = (kinds: number, length: number): boolean =>
   (kinds === LOWER || kinds === DIGIT) && length <= MAX_WORD
 
-/** Runs by slot, and the data that identify a run within one cache line. */
+/** Runs by slot. The data that identify a run are within one cache line. */
 interface Table {
   readonly runs: (Run | undefined)[]
   readonly cells: Int32Array
@@ -73,8 +73,8 @@ function remember({ runs, cells, bytes }: Table, place: number, run: Run, hash: 
 export type KnownRuns = ReturnType<typeof createKnownRuns>
 
 /**
- * Creates a cache of recent ASCII runs. A run is found by its bytes, without creating a string: most runs of a text are
- * repetitions.
+ * Creates a cache of recent ASCII runs. It finds a run by its bytes, without creating a string, because most runs of a
+ * text are repetitions.
  */
 export function createKnownRuns() {
   const maker = createMaker()
@@ -83,13 +83,13 @@ export function createKnownRuns() {
   let document = 0
   return {
     word: maker.word,
-    /** Reads a run of any letters, without remembering it. */
+    /** Reads a run of any characters, without remembering it. */
     read: maker.run,
     /** Starts the next document. */
     begin(): void {
       document = (document + 1) | 0
     },
-    /** Returns the run at a position of the text. Sets `repeated` if the document already had it. */
+    /** Returns the run at a position of the text. Sets `repeated` if the run occurred earlier in the document. */
     find({ text: source, bytes: from }: Source, at: Place): Run {
       const { start, end, hash, plain } = at
       const length = end - start

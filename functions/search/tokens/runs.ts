@@ -9,18 +9,19 @@ export interface Run extends Marks {
   readonly words: string
   /** Alternative tokens for its position. */
   readonly extra: readonly string[]
-  /** Its words and alternative tokens that are added to vocabularies. */
+  /** The words and alternative tokens of this run that vocabularies contain. */
   readonly knowable: readonly Word[]
 }
 
 /**
- * Minimum and maximum characters of a word in a vocabulary. Shorter words are useless as parts, longer ones are data.
+ * Minimum and maximum characters of a word in a vocabulary. Shorter words are useless as parts of words. Longer ones
+ * are usually data.
  */
 const MIN_WORD_CHARACTERS = 3
 const MAX_WORD_CHARACTERS = 64
 const WORD = /^[\p{L}\p{N}\p{M}]+$/u
 
-/** Maximum characters of a run whose substrings may keep the whole run in memory. */
+/** A run with at most this many characters may be kept in memory as a whole by its substrings. */
 const SMALL = 80
 
 const NONE: readonly string[] = []
@@ -58,7 +59,7 @@ export function createMaker() {
         simple.map((name) => table.word(name, false)),
       )
     },
-    /** Reads the tokens of an ASCII run, given as a string of its own. */
+    /** Reads the tokens of an ASCII run. The text must be a separate string, not a substring of a longer one. */
     asciiRun(text: string): Run {
       const { words, extra, simple } = readAsciiRun(text)
       const isSmall = text.length <= SMALL

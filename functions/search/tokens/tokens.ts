@@ -6,8 +6,8 @@ export interface Tokens {
   /** Words: runs split at their joiners, and pairs of characters for CJK. */
   readonly words: readonly string[]
   /**
-   * Alternative tokens for the same positions: whole identifiers, their camelCase parts, joined forms, and single CJK
-   * characters.
+   * Alternative tokens for the positions of the words: whole identifiers, their camelCase parts, joined forms, and
+   * single CJK characters.
    */
   readonly extra: readonly string[]
 }
@@ -22,8 +22,8 @@ const HAS_CJK = new RegExp(CJK, 'u')
 /** Matches the borders in `aB` and `ABc`. */
 const CASE_BORDER = /(?<=[\p{Ll}\p{Lo}\p{N}])(?=\p{Lu}\p{Ll})|(?<=\p{Ll})(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/u
 /**
- * Matches letters followed by digits, or digits followed by letters. A word with more changes is a code, whose parts
- * are not searched.
+ * Matches letters followed by digits, or digits followed by letters. A word with more changes between letters and
+ * digits is a code, whose parts are not searched.
  */
 const NUMBERED = /^(\p{L}+)(\p{N}+)$|^(\p{N}+)(\p{L}+)$/u
 export const SYMBOL = /[\p{Extended_Pictographic}\p{S}]|[^\s\p{L}\p{N}\p{M}\p{C}]/gu
@@ -39,7 +39,7 @@ export function tokenize(text: string): Tokens {
   const folded = fold(text)
   const words: string[] = []
   const extra = new Set<string>()
-  // Most words of a text are repeated, so results are cached.
+  // Most words of a text occur repeatedly, so results are cached.
   const known = new Map<string, readonly string[]>()
   const take = (run: string): void => {
     const found = known.get(run) ?? readRun(run, extra)
@@ -112,7 +112,7 @@ export function readRun(run: string, extra: Set<string>): string[] {
   return words
 }
 
-/** Joins an identifier to one word: `include_dirs`, `include-dirs` and `includeDirs` become equal. */
+/** Joins the parts of an identifier to one word: `include_dirs`, `include-dirs` and `includeDirs` become equal. */
 export const joined = (identifier: string): string => lower(identifier.replace(/[^\p{L}\p{N}\p{M}]+/gu, ''))
 
 function addInner(piece: string, extra: Set<string>): void {

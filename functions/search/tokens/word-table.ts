@@ -1,6 +1,7 @@
 /**
- * Bit sets of the sessions, and of the owners and tenants, that have a word or all words of a run. The vocabulary's
- * keeper assigns the bits. Bits of another age are invalid.
+ * Bits that the keeper of the vocabulary assigns to a word or a run. Each bit of `sessions` means a session, and each
+ * bit of `audiences` an owner or tenant, that has the word, or all words of the run. Bits with an outdated age are
+ * invalid.
  */
 export interface Marks {
   sessionAge: number
@@ -9,7 +10,7 @@ export interface Marks {
   audiences: number
 }
 
-/** A word of a vocabulary. Mostly, one object is shared by all its occurrences. */
+/** A word of a vocabulary. Usually, all occurrences of a word share one object. */
 export interface Word extends Marks {
   readonly text: string
 }
@@ -18,7 +19,7 @@ export interface Word extends Marks {
 const MAX_WORDS = 150_000
 /** Number of slots, a power of two. */
 const SLOTS = 262_144
-/** Slots that are probed for a word. This bounds the time of a lookup, whatever the text contains. */
+/** Maximum number of slots that are probed for a word. It bounds the time of a lookup for any text. */
 const MAX_PROBES = 8
 /** Integers per slot, half a cache line: hash, length, and the first bytes. */
 const CELL = 8
@@ -29,12 +30,12 @@ const HASH_START = 0x811c9dc5
 const HASH_PRIME = 0x01000193
 /** The first code after ASCII. */
 const OTHERS = 0x80
-/** Minimum length of a substring that keeps its whole string in memory. */
+/** Minimum length of a substring that keeps its original string in memory. */
 export const SLICED = 13
 
 /**
- * Creates a table with one object per word. It is emptied when it has too many words. ASCII words, which are nearly
- * all, are found faster than in a `Map`: one cache line is enough to reject most other words.
+ * Creates a table with one object per word. It is emptied when it has too many words. ASCII words, which are nearly all
+ * words, are found faster than in a `Map`: one cache line is enough to reject most other words.
  */
 export function createWordTable() {
   const cells = new Int32Array(SLOTS * CELL)
@@ -83,7 +84,7 @@ export function createWordTable() {
       for (let near = 0; near < MAX_PROBES; near++) {
         const place = (home + near) & (SLOTS - 1)
         const word = table.words[place]
-        // At the limit, `add` empties the table, so the home slot is free.
+        // At the limit, `add` empties the table first, so the word's home slot is free.
         if (word === undefined) return add(text, isOwn, hash, count < MAX_WORDS ? place : home)
         if (isWordAt(table, place, hash, text)) return word
       }
