@@ -26,8 +26,8 @@ interface ChatMessage {
 }
 
 /**
- * Returns the parts of a request, in order. The server estimates the whole; its tokens are divided among the parts by
- * length.
+ * Returns the parts of a request, in order. The server estimates the tokens of the whole request. These are divided
+ * among the parts in proportion to their lengths.
  */
 export function contextParts(context: Context): readonly ContextPart[] {
   const { instructions, messages, summary, estimated_tokens: estimated } = context

@@ -8,13 +8,13 @@ import { compact, plural } from '../text/words.ts'
 import { contextParts, KINDS } from './context-parts.ts'
 import type { ContextPart } from './context-parts.ts'
 
-/** Maximum characters and lines of a part before it is opened. */
+/** Maximum characters and lines of a part that are shown before a person expands it. */
 const SHOWN = 180
 const LINES = 4
 
 /**
- * Shows the content of the next model request, and how much of the context window it fills. `changed`: a value that
- * changes with the log.
+ * Shows the content of the next model request, and its share of the context window. `changed`: a value that changes
+ * with the log.
  */
 export function ContextView({ session, changed }: { readonly session: string; readonly changed: unknown }) {
   const [context, setContext] = useState<Context>()
@@ -116,7 +116,7 @@ function Parts({ context, working, summarise }: Props) {
 
 const percent = (part: number, all: number): string => `${((100 * part) / all).toFixed(part / all < 0.1 ? 1 : 0)} %`
 
-/** Shows the parts to scale. The empty part is the remaining context. */
+/** Shows the parts to scale. The empty part is the free rest of the context window. */
 function Stack({ parts, maxTokens }: { readonly parts: readonly ContextPart[]; readonly maxTokens: number }) {
   return (
     <div class="stack" aria-hidden="true">

@@ -10,7 +10,7 @@ const MAX_FILES = 32
 type Content = NewMessage['content']
 type Parts = Exclude<Content, string>
 
-/** Returns why these files cannot be sent together; undefined if they can. */
+/** Returns the reason why these files cannot be sent together; undefined if they can. */
 export function refusalOf(files: readonly File[]): string | undefined {
   if (files.length > MAX_FILES) return `at most ${plural(MAX_FILES, 'file')} at once`
   const empty = files.find(({ size }) => size === 0)
@@ -36,7 +36,7 @@ export async function contentOf(draft: Draft): Promise<Content> {
   return text === '' ? parts : [{ type: 'text', text }, ...parts]
 }
 
-/** Replaces paths such as `body.content[1].data` in an error about a content by the names of its files. */
+/** Makes an error about a content readable: replaces paths such as `body.content[1].data` by the names of the files. */
 export function namingFiles(error: unknown, content: Content): unknown {
   if (!(error instanceof ApiProblem) || typeof content === 'string') return error
   const named = (text: string): string =>
@@ -50,7 +50,7 @@ export function namingFiles(error: unknown, content: Content): unknown {
   return new ApiProblem({ ...problem, detail, ...(errors === undefined ? {} : { errors }) }, retryAfterMs)
 }
 
-/** Encodes in pieces, because a call cannot have a million arguments. */
+/** Encodes in pieces, because a function call cannot have a million arguments. */
 function base64(bytes: Uint8Array): string {
   let text = ''
   for (let at = 0; at < bytes.length; at += 0x8000) text += String.fromCharCode(...bytes.subarray(at, at + 0x8000))

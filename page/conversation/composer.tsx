@@ -10,7 +10,7 @@ import type { Busy, Draft } from './drafts.ts'
 import { isActive } from '../log/log.ts'
 
 interface Props {
-  /** Id of the session of the draft. */
+  /** Id of the session to which the draft belongs. */
   readonly session: string
   readonly run: Run | undefined
   /** Whether the field gets the focus when it appears. */
@@ -81,7 +81,7 @@ export function Composer({ session, run, isFocused, send, children }: Props) {
 
 const WARNING = 'composer-warning'
 
-/** Warns that an input cancels calls that wait. */
+/** Warns that an input would cancel the calls that wait. */
 function Warning({ waiting }: { readonly waiting: Run['waiting'] }) {
   const [first] = waiting
   const calls = waiting.length === 1 ? `the call of ${first?.tool_name ?? ''}` : `the ${waiting.length} calls`
@@ -94,7 +94,7 @@ function Warning({ waiting }: { readonly waiting: Run['waiting'] }) {
 
 interface FieldProps {
   readonly text: string
-  /** Whether a warning is shown. */
+  /** Whether the warning about cancelled calls is shown. */
   readonly described: boolean
   readonly isFocused: boolean
   readonly placeholder: string
@@ -135,7 +135,7 @@ function Field({ text, described, isFocused, placeholder, change, attach, submit
   )
 }
 
-/** Moves the focus to the conversation, so that keys and arrows have their usual effect again. */
+/** Moves the focus to the conversation, so that letter and arrow keys control the page again. */
 const leave = (field: HTMLElement): void =>
   field.closest('.conversation')?.querySelector<HTMLElement>('.scroller')?.focus({ preventScroll: true })
 

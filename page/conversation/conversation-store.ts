@@ -12,7 +12,7 @@ import { createSessionView } from './session-view.ts'
 import type { Conversation } from './session-view.ts'
 
 export interface ConversationStore extends Store<Conversation>, Omit<LogPages, 'load'> {
-  /** Sends an input. If it is rejected, it is restored in the session's draft. */
+  /** Sends an input. If the server rejects it, the session's draft is restored from it. */
   send(draft: Draft, busy: Busy): Promise<void>
   stop(): Promise<void>
   proceed(): Promise<void>
@@ -22,7 +22,10 @@ export interface ConversationStore extends Store<Conversation>, Omit<LogPages, '
   close(): void
 }
 
-/** Opens a session: loads the end of its log, or the part around `focus`, and follows its events until it is closed. */
+/**
+ * Opens a session: loads the end of its log, or the part around `focus`, and follows its events until the session is
+ * closed.
+ */
 export function openConversation(id: string, focus: string | undefined): ConversationStore {
   const closing = new AbortController()
   const { signal } = closing
@@ -30,14 +33,14 @@ export function openConversation(id: string, focus: string | undefined): Convers
   const { store, change, changeLog, guarded } = view
   const { load, ...pages } = createLogPages(view)
   const following = createFollowing(view, () => load(focus))
-  /** Runs work that may load the end of the log. Messages that arrived before that are read afterwards. */
+  /** Waits for work that may load the end of the log. Then reads the messages that arrived in the meantime. */
   const reachingEnd = async (work: Promise<void>): Promise<void> => {
     const { newer } = store.get()
     await work
     if (newer && !store.get().newer) await guarded(() => readEnd(view))
   }
   const opening = guarded(async () => {
-    // Both requests start at once, so that the first paint waits only for the messages.
+    // Both requests start at once, so that the first paint does not wait for the session.
     await Promise.all([load(focus), client.readSession(id, { signal }).then((session) => change({ session }))])
     await following.refresh()
   })

@@ -22,9 +22,9 @@ interface Props {
   readonly store: ConversationStore
   readonly session: string
   readonly target: string | undefined
-  /** Name of the part of a call in which a search found the words, such as `Result`. */
+  /** Name of the part of a call in which a search found its words, such as `Result`. */
   readonly found: string
-  /** Whether no field may take the focus. */
+  /** If true, no field may take the focus. */
   readonly stepped: boolean
 }
 
@@ -36,7 +36,7 @@ export function ConversationView(props: Props) {
   const entries = useMemo(() => entriesOf(log.messages), [log.messages])
   const holder = target === undefined ? undefined : holderOf(entries, target)
   const [viewed, setViewed] = useState<Message>()
-  /** Number of inputs sent. Each one scrolls the list to its end. */
+  /** Number of inputs sent so far. Each further input scrolls the list to its end. */
   const [sent, setSent] = useState(0)
   const send: typeof store.send = (draft, busy) => {
     setSent((times) => times + 1)
@@ -83,7 +83,7 @@ export function ConversationView(props: Props) {
   )
 }
 
-/** Loads the part of the log with the target, once. */
+/** Loads the part of the log that contains the target, once. */
 function useJump(store: ConversationStore, target: string | undefined): void {
   const jumped = useRef<string | undefined>(undefined)
   useEffect(() => {

@@ -8,7 +8,10 @@ export type Busy = 'queue' | 'steer'
 export interface Draft {
   readonly text: string
   readonly files: readonly File[]
-  /** The request without a response. While the draft is unchanged, it is sent again with the same idempotency key. */
+  /**
+   * The last request for this draft, if no response arrived. An unchanged draft is sent again with the idempotency key
+   * of that request.
+   */
   readonly sent?: { readonly key: string; readonly busy: Busy } | undefined
 }
 export const EMPTY_DRAFT: Draft = { text: '', files: [] }
@@ -24,14 +27,17 @@ export function draftOf(session: string): Store<Draft> {
 
 const results = new Map<string, Store<string>>()
 
-/** Returns the draft of a waiting call's result, by the call's message. It is kept like the draft of an input. */
+/**
+ * Returns the draft of a waiting call's result. `message`: the id of the call's message. The draft is kept like that of
+ * an input.
+ */
 export function resultOf(message: string): Store<string> {
   const result = results.get(message) ?? createStore('')
   results.set(message, result)
   return result
 }
 
-/** Restores an input that was not sent. Text that was written meanwhile follows below it. */
+/** Restores an input that was not sent. Text that a person has written since then follows below it. */
 export function restore(session: string, given: Draft): void {
   const { text, files } = given
   const draft = draftOf(session)
@@ -41,12 +47,12 @@ export function restore(session: string, given: Draft): void {
   draft.set({ text: texts.join('\n\n'), files: [...files, ...since.files] })
 }
 
-/** First inputs of new sessions, until these are opened. */
+/** First inputs of new sessions. Each is removed when its session is opened. */
 const firsts = new Map<string, Draft>()
 
 export const keepFirst = (session: string, draft: Draft): void => void firsts.set(session, draft)
 
-/** Removes and returns the first input of a session. */
+/** Removes and returns the first input of a new session. */
 export function takeFirst(session: string): Draft | undefined {
   const first = firsts.get(session)
   firsts.delete(session)

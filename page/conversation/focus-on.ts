@@ -1,16 +1,16 @@
 import type { Reveal } from '../list/reveal.ts'
 
 /**
- * Three parts of the list's height: the position of a message, the greatest distance of its first mark, and the position of a
- * mark that is farther away.
+ * Three shares of the list's height. `MESSAGE_AT`: position of the message. `MARK_WITHIN`: greatest distance of its
+ * first marked word. `MARK_AT`: position of a marked word that is farther away.
  */
 const MESSAGE_AT = 0.12
 const MARK_WITHIN = 0.33
 const MARK_AT = 0.3
 
 /**
- * Focuses a message, or the line of a call, and returns the element to show. If its first marked word would not be visible
- * together with its beginning, returns that word. `name`: the part of a call with the word, such as `Result`.
+ * Focuses a message, or the line of a call, and returns the element to show. If its beginning and its first marked word
+ * do not fit together, returns the marked word. `name`: the part of a call with the word, such as `Result`.
  */
 export function focusOn(target: string, name: string): Reveal | undefined {
   const element = document.getElementById(target)
@@ -23,7 +23,7 @@ export function focusOn(target: string, name: string): Reveal | undefined {
     ...element.querySelectorAll('mark'),
   ][0]
   if (mark === undefined) return { element, at: MESSAGE_AT }
-  // A long value has its own scroll bar.
+  // The mark may be inside a long value, which has its own scroll bar.
   mark.scrollIntoView({ block: 'center', inline: 'nearest' })
   const below = mark.getBoundingClientRect().top - element.getBoundingClientRect().top
   const height = element.closest('.scroller')?.clientHeight ?? innerHeight

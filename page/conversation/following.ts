@@ -10,17 +10,17 @@ import type { Open } from './pause-when-hidden.ts'
 
 /** Interval at which the page checks whether another tab or program has started a run. */
 const POLL_INTERVAL_MS = 2_000
-/** Deltas are shown together, 30 times a second. */
+/** Interval at which deltas are shown, about 30 times a second. */
 const FRAME_MS = 33
 
 const tabs = new BroadcastChannel('tooltrail')
 
 export interface Following {
-  /** Whether the events of a run are being shown. */
+  /** Whether the page is showing the events of a run. */
   isOn(): boolean
   /**
-   * Shows events as they arrive, until the run ends or pauses, and then reads what follows. Ends the previous event
-   * stream.
+   * Shows events as they arrive, until the run ends or pauses. Then reads the new end of the log. Ends the previous
+   * event stream.
    */
   consume(open: Open): Promise<void>
   followRun(run: string): Promise<void>
@@ -29,7 +29,10 @@ export interface Following {
   close(): void
 }
 
-/** Follows a session, including changes from other tabs and programs. `load`: loads the first part to show. */
+/**
+ * Follows a session, including changes by other tabs and programs. `load`: loads the part of the log that is shown
+ * first.
+ */
 export function createFollowing(view: SessionView, load: () => Promise<void>): Following {
   const { id, store, signal, change, changeLog, guarded } = view
   let current: AbortController | undefined
@@ -75,7 +78,7 @@ export function createFollowing(view: SessionView, load: () => Promise<void>): F
     if (isNews || session.run?.id !== run?.id) await refresh()
   }
   const stopPolling = pollOften(id, () => void poll().catch(missed))
-  /** Handles a failed poll. Errors other than 404 are retried by the next poll. */
+  /** Handles a failed poll. After errors other than 404, nothing is done, because the next poll is a retry. */
   function missed(error: unknown): void {
     if (!(error instanceof ApiProblem) || error.status !== 404) return
     change({ error, session: undefined })
@@ -89,9 +92,9 @@ export function createFollowing(view: SessionView, load: () => Promise<void>): F
 }
 
 /**
- * Shows events until they end. Events that arrived before a failure are shown too, unless the stream was aborted.
- * `onStarted` is called because no event reports earlier changes by other clients, nor the calls that the run's start
- * cancelled.
+ * Shows events until they end. If the stream fails, events that arrived before are still shown, unless it was aborted.
+ * When the run starts, `onStarted` is called, because two changes have no event: earlier changes by other clients, and
+ * calls that the start cancelled.
  */
 async function showEvents(
   { id, store, change }: SessionView,
@@ -130,8 +133,8 @@ async function showEvents(
 }
 
 /**
- * Polls every two seconds, when another tab has changed the session, and when this tab becomes visible. Returns a
- * function that stops polling.
+ * Calls `poll` every two seconds, when another tab has changed the session, and when this tab becomes visible. Returns
+ * a function that stops polling.
  */
 function pollOften(id: string, poll: () => void): () => void {
   const pollTimer = setInterval(poll, POLL_INTERVAL_MS)
@@ -150,7 +153,7 @@ function pollOften(id: string, poll: () => void): () => void {
 /** Notifies other tabs that the session has changed. */
 export const notifyTabs = (id: string): void => tabs.postMessage(id)
 
-/** Notifies other tabs with the first event. */
+/** Passes on events, and notifies other tabs at the first one. */
 export async function* announcing(events: AsyncIterable<FollowedEvent>, id: string): AsyncGenerator<FollowedEvent> {
   let notified = false
   for await (const event of events) {

@@ -17,11 +17,11 @@ interface Parts {
   readonly view: SessionView
   readonly following: Following
   readonly load: LogPages['load']
-  /** Resolves when the session is shown for the first time. */
+  /** Resolves when the view of the session was loaded for the first time. */
   readonly opening: Promise<void>
 }
 
-/** Sends an input. If it is rejected, it is restored in the session's draft. Never rejects. */
+/** Sends an input. If the server rejects it, the session's draft is restored from it. Never rejects. */
 export async function sendInput(parts: Parts, draft: Draft, busy: Busy): Promise<void> {
   const { id, store, signal, change } = parts.view
   const own = pendingOf(draft)
@@ -48,11 +48,11 @@ export async function sendInput(parts: Parts, draft: Draft, busy: Busy): Promise
 interface Request {
   readonly key: string
   readonly busy: Busy
-  /** Whether an earlier attempt may have succeeded. */
+  /** Whether this is a repeated attempt, so that an earlier attempt may have succeeded. */
   readonly isAgain: boolean
 }
 
-/** Queues an input, or steers the active run with it. If no run is active, follows the run that it starts. */
+/** Queues an input, or steers the active run with it. If no run is active, follows the run that the input starts. */
 async function post({ view, following }: Parts, own: Pending, content: NewMessage['content'], request: Request) {
   const { id, store, change, guarded } = view
   const { log, pending } = store.get()
@@ -65,11 +65,11 @@ async function post({ view, following }: Parts, own: Pending, content: NewMessag
     if (!following.isOn()) await guarded(following.refresh)
     return
   }
-  // No run is active, so accepted inputs are in the log already.
+  // No run is active, so every accepted input is in the log already.
   change({ pending: pending.filter(({ accepted }) => !accepted) })
   const begun = (): void => {
     accept()
-    // The first input sets the session's title.
+    // The first input sets the session's title, so the session is read again.
     if (log.messages.length === 0) void guarded(async () => change({ session: await client.readSession(id) }))
   }
   const open = (follow: FollowOptions) => client.streamMessage(id, { content }, follow)

@@ -1,17 +1,17 @@
 import { Lexer } from 'marked'
 import type { Token } from 'marked'
 
-/** Maximum length of a text. Longer ones are shown unformatted, because parsing them would block the page. */
+/** Maximum length of a text. A longer text is shown unformatted, because parsing it would block the page. */
 const MAX_TEXT_CHARACTERS = 100_000
 /**
- * Maximum length of a block. In longer ones, marks are shown as text, because some parser rules take quadratic time.
+ * Maximum length of a block. In a longer block, marks are shown as text, because some parser rules take quadratic time.
  */
 const MAX_BLOCK_CHARACTERS = 3_000
-/** Matches a line with 50 nested quotes and lists, because each level is a nested call. */
+/** Matches a line with 50 nested quotes and lists. Each level would be a nested function call of the parser. */
 const NESTED = /^(?:[ \t]*(?:>|(?:[-*+]|\d{1,9}[.)])[ \t])){50}/m
 /**
- * Maximum number of quoted lines. With more, a text is shown unformatted, because each line may be parsed again with
- * all that follow.
+ * Maximum number of quoted lines. With more, a text is shown unformatted, because the parser may parse each line again
+ * with all lines after it.
  */
 const MAX_QUOTED_LINES = 1_000
 const QUOTED = /^[ \t]*>/gm

@@ -11,8 +11,8 @@ import { tokensOf } from './markdown-tokens.ts'
 const MAX_DEPTH = 24
 
 /**
- * Renders Markdown with our own elements. Nothing in it becomes HTML: tags are shown as text, and images as links. Only
- * links to the web or to mail addresses are active.
+ * Renders Markdown with our own elements. No part of it becomes HTML: tags are shown as text, and images as links. Only
+ * links to the web or to mail addresses can be clicked.
  */
 export function Markdown({ text }: { readonly text: string }) {
   const tokens = useMemo(() => tokensOf(text), [text])
@@ -29,12 +29,12 @@ export function Markdown({ text }: { readonly text: string }) {
   )
 }
 
-/** Level of each heading. */
+/** Level of each heading token. */
 const Levels = createContext<ReadonlyMap<Token, number>>(new Map())
 
 /**
- * Returns the levels of the headings. They begin below the page's own heading and skip none, so that a screen reader's
- * heading list is complete.
+ * Returns the levels of the headings. They begin below the page's own heading and skip no level, so that a screen
+ * reader's list of headings is complete.
  */
 function levelsOf(tokens: Token[]): ReadonlyMap<Token, number> {
   const levels = new Map<Token, number>()
@@ -176,7 +176,7 @@ function Inline({ token, depth }: { readonly token: Token; readonly depth: numbe
   }
 }
 
-/** Renders a link with its target, because its text may name another one. */
+/** Renders a link together with its target, because the link's text may name another address. */
 function Address({ href, text }: { readonly href: string; readonly text: string }) {
   const url = /^(?:https?:\/\/|mailto:)/i.test(href) && URL.canParse(href) ? new URL(href) : undefined
   if (url === undefined)
@@ -213,5 +213,5 @@ function Address({ href, text }: { readonly href: string; readonly text: string 
   )
 }
 
-/** Shows an address from left to right, whatever the direction of the text around it. */
+/** Shows an address from left to right, even inside text that runs from right to left. */
 const Target = ({ children }: { readonly children: ComponentChildren }) => <bdi dir="ltr">{children}</bdi>

@@ -6,7 +6,7 @@ import { Download } from '../tools/download.tsx'
 
 type MediaPart = Extract<Message['parts'][number], { readonly media_type: string }>
 
-/** Image types that contain only pixels. */
+/** Image types that cannot contain scripts, only pixels. */
 const SHOWN = ['image/png', 'image/jpeg', 'image/gif', 'image/webp']
 const MAX_IMAGE_BYTES = 10_000_000
 
@@ -25,7 +25,7 @@ export function Media({ message, part }: { readonly message: Message; readonly p
       made = URL.createObjectURL(blob.slice(0, blob.size, part.media_type))
       setUrl(made)
     }
-    show().catch(() => undefined) // The file's name remains visible, and the download shows the error.
+    show().catch(() => undefined) // A failure is ignored: the file's name remains visible, and the download shows the error.
     return () => {
       gone = true
       if (made !== undefined) URL.revokeObjectURL(made)

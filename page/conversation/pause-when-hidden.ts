@@ -7,20 +7,20 @@ interface Follow {
   readonly onLost: () => void
 }
 
-/** Opens the events of a run. They end when `signal` aborts; `onLost` is called before a reconnect. */
+/** Opens the events of a run. The events end when `signal` aborts. `onLost` is called before each reconnect. */
 export type Open = (follow: Follow) => AsyncIterable<FollowedEvent>
 
 interface FollowWhileSeen extends Follow {
-  /** Called when the connection was closed because the page is hidden. */
+  /** Called after the connection was closed because the page is hidden. */
   readonly onLeft: () => void
   /** Called with the first event after the page became visible again. */
   readonly onBack: () => void
 }
 
 /**
- * Yields the events of a run; stored events are yielded once. A hidden page closes the connection once the run's id is
- * known, because over HTTP/1.1 all tabs of a browser share six connections. When the page is visible again, events
- * continue after the last one.
+ * Yields the events of a run, each stored event only once. A hidden page closes the connection once the run's id is
+ * known, because over HTTP/1.1 all tabs of a browser share six connections. When the page is visible again, the events
+ * after the last one follow.
  */
 export async function* whileSeen(
   session: string,

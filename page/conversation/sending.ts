@@ -7,17 +7,19 @@ import type { Log } from '../log/log.ts'
 export interface Pending {
   readonly key: number | string
   readonly text: string
-  /** Id of the log's last message when the input was sent. Until it is known, the value is greater than all ids. */
+  /**
+   * Id of the log's last message when the input was sent. Before that id is known, the value is greater than all ids.
+   */
   readonly after: string
-  /** Whether the server has accepted it. Until then, it may be rejected. */
+  /** Whether the server has accepted the input. Before that, it may still reject it. */
   readonly accepted: boolean
-  /** The run that begins with it, if it is queued. */
+  /** The run that begins with this input. Set if the input is queued. */
   readonly run?: string | undefined
 }
 
 let sent = 0
 
-/** Makes a pending input of a draft: its text, or the name of its first file. */
+/** Converts a draft to a pending input with the draft's text, or the name of its first file. */
 export const pendingOf = ({ text, files }: Draft): Pending => ({
   key: ++sent,
   text: text.trim() === '' ? (files[0]?.name ?? '') : text.trim(),
@@ -43,7 +45,7 @@ export const withAccepted = (
     { accepted: true, run: status === 'queued' ? id : undefined },
   )
 
-/** Adds queued inputs, and removes those that have left the queue. `runs`: the newest of the session. */
+/** Adds queued inputs, and removes inputs that have left the queue. `runs`: the session's newest runs. */
 export function withQueued(pending: readonly Pending[], runs: readonly Run[], { messages }: Log): readonly Pending[] {
   const left = pending.filter(({ run }) => !runs.some(({ id, status }) => id === run && status !== 'queued'))
   const known = new Set([...left.map(({ run }) => run), ...messages.map((message) => message.run_id)])
@@ -71,7 +73,7 @@ type Events = AsyncGenerator<FollowedEvent, void, undefined>
 
 /**
  * Yields the events of an input that is being sent. Until the server has accepted the input, a lost connection is
- * reopened even if the events are not followed any longer. Throws the error with which the input was rejected.
+ * reopened, even if `signal` has aborted. Throws the error with which the server rejected the input.
  */
 export async function* sending(
   open: (follow: FollowOptions) => Events,

@@ -8,11 +8,11 @@ import type { Pending } from './sending.ts'
 export interface Conversation {
   readonly session: Session | undefined
   readonly log: Log
-  /** Whether the log has more messages before or after the loaded part. */
+  /** `older` and `newer`: whether the log has messages before or after the loaded part. */
   readonly older: boolean
   readonly newer: boolean
   readonly loading: boolean
-  /** Whether a part of the log was loaded. Before that, its content is unknown. */
+  /** Whether a part of the log was loaded. Before that, the log's content is unknown. */
   readonly loaded: boolean
   /**
    * State of the connection to the run's events. `lost`: reconnecting. `left`: the page was hidden, and later events
@@ -32,7 +32,7 @@ export interface SessionView {
   readonly signal: AbortSignal
   change(part: Partial<Conversation>): void
   changeLog(make: (log: Log) => Log): void
-  /** Runs the work, and shows its error. Never rejects. */
+  /** Runs the work. If it fails, shows its error. Never rejects. */
   guarded(work: () => Promise<void>): Promise<void>
 }
 

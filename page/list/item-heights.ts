@@ -3,7 +3,7 @@ import type { RefObject } from 'preact'
 
 interface Measured {
   readonly scroller: RefObject<HTMLElement | null>
-  /** The parent of the items; each item has its key in `data-key`. */
+  /** The element that contains the items. Each item has its key in `data-key`. */
   readonly body: RefObject<HTMLElement | null>
   readonly heights: Map<string, number>
   /** Called when the height of an item has changed. */

@@ -1,6 +1,8 @@
-/** Pixels above and below the viewport that are rendered too. */
+/** Pixels above and below the viewport in which items are rendered too. */
 const MARGIN = 600
-/** A list that is scrolled within this distance of its end, in pixels, stays at the end when items are added. */
+/**
+ * A list whose scroll position is within this distance of its end, in pixels, stays at the end when items are added.
+ */
 const NEAR_END = 60
 
 /** The visible part of a list: its position and height, in pixels. */
@@ -9,7 +11,10 @@ export interface Viewport {
   readonly height: number
 }
 
-/** Positions of items in pixels; the last of `tops` is the end. Items from `first` to before `last` are rendered. */
+/**
+ * Positions of items in pixels; the last number in `tops` is the end of the last item. The items from index `first` up
+ * to, but not including, `last` are rendered.
+ */
 export interface ListWindow {
   readonly keys: readonly string[]
   readonly tops: readonly number[]
@@ -21,13 +26,15 @@ export interface ListWindow {
 export interface Kept {
   /** Heights in pixels, by the keys of rendered items. */
   readonly heights: Map<string, number>
-  /** Whether the end is visible, and remains visible. */
+  /** Whether the list shows its end and must stay there. */
   atEnd: boolean
-  /** Otherwise, the item at the top of the viewport, and how far it is scrolled out. */
+  /** If `atEnd` is false: the item at the top of the viewport, and how many pixels of it are above the viewport. */
   anchor: { readonly key: string; readonly delta: number } | undefined
-  /** The last rendering, with its scroll position and the scrollable height. */
+  /** The last rendering, with its scroll position and its scrollable height. */
   shown: Pick<ListWindow, 'keys' | 'tops'> & { readonly scrolled: number; readonly height: number }
-  /** The last target that the list was scrolled to, and the last target that was then rendered. */
+  /**
+   * `sought`: the last target to which the list was scrolled. `reached`: the last target that was rendered afterwards.
+   */
   sought: string | undefined
   reached: string | undefined
 }
@@ -55,13 +62,13 @@ export function windowOf(
 
 /**
  * Records the visible position, which later renderings keep. `top`: pixels of items above the viewport. `continues`:
- * more items follow the last one.
+ * more items follow the last loaded one.
  */
 export function recordPosition(kept: Kept, element: HTMLElement, top: number, continues: boolean): void {
   const { keys, tops, height, scrolled } = kept.shown
   const left = height - element.scrollTop - element.clientHeight
   const by = element.scrollTop - scrolled
-  // An upward movement reaches the end only if the list has become shorter, or its viewport higher.
+  // A movement up can reach the end only if the list has become shorter, or the viewport higher.
   if (by < -1) kept.atEnd = left < 2 && (kept.atEnd || !continues)
   else if (by > 1) kept.atEnd = left < NEAR_END && !continues
   const index = Math.max(0, indexAt(tops, top))
@@ -71,7 +78,8 @@ export function recordPosition(kept: Kept, element: HTMLElement, top: number, co
 }
 
 /**
- * Restores the recorded position. `offset`: pixels before the first item. `continues`: more items follow the last one.
+ * Restores the recorded position. `offset`: pixels before the first item. `continues`: more items follow the last
+ * loaded one.
  */
 export function restorePosition(
   kept: Kept,
@@ -87,7 +95,7 @@ export function restorePosition(
   kept.shown = { keys, tops, scrolled: element.scrollTop, height: element.scrollHeight }
 }
 
-/** Scrolls to an item of the list once, `below` pixels under the top of the viewport. */
+/** Scrolls once to an item of the list, and shows it `below` pixels under the top of the viewport. */
 export function seek(kept: Kept, target: string | undefined, keys: readonly string[], below: number): void {
   if (target === undefined || kept.sought === target || !keys.includes(target)) return
   kept.sought = target
@@ -95,21 +103,21 @@ export function seek(kept: Kept, target: string | undefined, keys: readonly stri
   kept.anchor = { key: target, delta: -below }
 }
 
-/** Whether all rendered items are at measured positions, not at estimated ones. */
+/** Whether the positions of all rendered items are measured, not estimated. */
 export const isMeasured = ({ heights }: Kept, { keys, tops, first, last }: ListWindow): boolean =>
   keys.slice(first, last).every((key, index) => {
     const height = (tops[first + index + 1] ?? 0) - (tops[first + index] ?? 0)
     return Math.abs((heights.get(key) ?? -1) - height) < 0.5
   })
 
-/** Whether little content is left before or after the viewport. */
+/** Whether only little loaded content is left before or after the viewport. */
 export function isNear(element: HTMLElement, top: number, { tops }: ListWindow): { start: boolean; end: boolean } {
   return { start: top < MARGIN, end: (tops.at(-1) ?? 0) - top - element.clientHeight < MARGIN }
 }
 
 /**
- * Whether a person has scrolled, and the scroll event has not arrived yet. A list that became shorter moves to its end
- * by itself, which does not count.
+ * Whether a person has scrolled and the scroll event has not arrived yet. The browser scrolls a list that became
+ * shorter to its end; this does not count.
  */
 export function isScrolled(element: HTMLElement, { scrolled }: Kept['shown']): boolean {
   const by = element.scrollTop - scrolled
@@ -130,8 +138,8 @@ function indexAt(tops: readonly number[], position: number): number {
 }
 
 /**
- * Returns the anchor; initially, the first item. If its item was merged into another one, returns the next item that
- * still exists.
+ * Returns the item to keep in place; initially, the first item. If that item was merged into another one, returns the
+ * next item that still exists.
  */
 function anchorIn({ anchor, shown }: Kept, keys: readonly string[]): Kept['anchor'] {
   const [first] = keys

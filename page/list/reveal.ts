@@ -1,12 +1,12 @@
-/** An element to show, and its distance from the top of its list, as a part of the list's height. */
+/** An element to show. `at`: its distance from the top of its list, as a share of the list's height. */
 export interface Reveal {
   readonly element: Element
   readonly at: number
 }
 
 /**
- * Scrolls a list so that an element is in its upper half. Near the end of the list, its last child `slack` grows by the
- * missing space.
+ * Scrolls a list so that an element is in its upper half. If the end of the list is too near, `slack`, the list's last
+ * child, grows by the missing space.
  */
 export function reveal(list: HTMLElement, slack: HTMLElement, { element, at }: Reveal): void {
   const below = element.getBoundingClientRect().top - list.getBoundingClientRect().top
@@ -15,7 +15,7 @@ export function reveal(list: HTMLElement, slack: HTMLElement, { element, at }: R
   list.scrollTop = wanted
 }
 
-/** Removes extra space that is out of view, because the list has grown or was scrolled up. */
+/** Removes extra space of `slack` that is no longer visible, because the list has grown or was scrolled up. */
 export function shrink(list: HTMLElement, slack: HTMLElement): void {
   const height = slack.offsetHeight
   if (height === 0) return

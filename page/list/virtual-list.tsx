@@ -15,7 +15,7 @@ import type { Kept, ListWindow } from './list-window.ts'
 import { reveal, shrink } from './reveal.ts'
 import type { Reveal } from './reveal.ts'
 
-/** Part of the height above a target, until its final position is known. */
+/** Share of the list's height above a target while its final position is unknown. */
 const TARGET_AT = 0.12
 
 interface Props<Item> {
@@ -25,15 +25,15 @@ interface Props<Item> {
   readonly estimate: (item: Item) => number
   readonly render: (item: Item) => ComponentChildren
   readonly label: string
-  /** Scrolls to this item when it changes. */
+  /** Scrolls to this item when the value changes. */
   readonly target?: string | undefined
-  /** Called once the item is rendered. Returns the element to show in the upper half. */
+  /** Called once the target is rendered. Returns the element to show in the upper half of the list. */
   readonly onTarget?: (() => Reveal | undefined) | undefined
   readonly onNearStart?: (() => void) | undefined
   readonly onNearEnd?: (() => void) | undefined
-  /** Whether more items follow the last one, so that its end is not the end of the list. */
+  /** Whether more items follow the last loaded one. The end of the loaded items is then not the end of the list. */
   readonly continues: boolean
-  /** Scrolls to the end when it changes. */
+  /** Scrolls to the end when this value changes. */
   readonly toEnd: number
   /** Content before the first and after the last item. */
   readonly before?: ComponentChildren
@@ -41,9 +41,9 @@ interface Props<Item> {
 }
 
 /**
- * A scrolling list that renders only items near the viewport. Items may have any height and change it. The visible
- * content keeps its position when items are added before it or change their height. At the end, the list stays at the
- * end, unless it continues.
+ * A scrolling list that renders only items near the viewport. Items may have any height, and their height may change.
+ * The visible content keeps its position when items before it are added or change their height. A list that shows its
+ * end stays at the end, unless `continues` is set.
  */
 export function VirtualList<Item>(props: Props<Item>) {
   const { items, keyOf } = props
@@ -73,7 +73,7 @@ export function VirtualList<Item>(props: Props<Item>) {
   )
 }
 
-/** Returns the items to render, which depend on the scroll position and the items. */
+/** Returns the items to render. They depend on the scroll position and on all items. */
 function useWindow<Item>(props: Props<Item>) {
   const { items, keyOf, estimate, target, continues, toEnd } = props
   const scroller = useRef<HTMLDivElement>(null)
@@ -102,7 +102,7 @@ function useWindow<Item>(props: Props<Item>) {
     restorePosition(kept, element, shown, { offset: body.current?.offsetTop ?? 0, continues })
     update(element)
   })
-  // The new items may not fill the viewport, or the list may have been scrolled meanwhile.
+  // Loads more items if the new items do not fill the viewport, or if the list has been scrolled since.
   useEffect(() => {
     if (scroller.current !== null && items.length > 0) loadNearby(scroller.current)
   }, [items])

@@ -1,21 +1,24 @@
 import type { Message } from '../../functions/client/api-types.ts'
 import { parentsOf } from './parents.ts'
 
-/** A message of the log for display. A completion has its calls, and each call has the members' work for it. */
+/**
+ * A message of the log as the page shows it. A completion contains its calls, and each call contains its members' work.
+ */
 export interface Entry {
   readonly message: Message
   readonly calls: readonly CallEntry[]
 }
 export interface CallEntry {
   readonly message: Message
-  /** The call's arguments as the model sent them, if the completion is loaded. */
+  /** The call's arguments as the model sent them. Undefined if the completion is not loaded. */
   readonly input: string | undefined
   readonly members: readonly Entry[]
 }
 
 /**
- * Returns the entries of a part of a log, in order. A call without its completion is an entry of its own. A member's
- * work is below the message of its delegate call, because ids of calls may repeat, even within a run.
+ * Returns the entries of a part of a log, in order. A call whose completion is not loaded is a separate entry. A
+ * member's work is nested in the delegate call. The call is identified by its message, because call ids may repeat,
+ * even within a run.
  */
 export function entriesOf(messages: readonly Message[]): readonly Entry[] {
   const members = new Map<string, Message[]>()
@@ -51,7 +54,7 @@ const callOf = (
   members: nested(members.get(message.id) ?? [], members),
 })
 
-/** Returns the entry that shows a message: its own, or the entry with its call. */
+/** Returns the id of the entry that shows a message: the message's own entry, or that of its completion. */
 export function holderOf(entries: readonly Entry[], id: string): string | undefined {
   const holds = (entry: Entry): boolean =>
     entry.message.id === id || entry.calls.some((call) => call.message.id === id || call.members.some(holds))

@@ -4,7 +4,7 @@ import type { Log } from './log.ts'
 import { stillPending } from '../conversation/sending.ts'
 import type { Conversation, SessionView } from '../conversation/session-view.ts'
 
-/** Approximate number of new messages above which the view is reloaded at the end of the log. */
+/** If there are about this many new messages, the view drops the earlier ones and shows the end of the log only. */
 const MAX_NEW_MESSAGES = 500
 
 export const lastOf = ({ messages }: Log): string => messages.at(-1)?.id ?? ''
@@ -12,7 +12,9 @@ export const lastOf = ({ messages }: Log): string => messages.at(-1)?.id ?? ''
 /** Whether the end of the log is loaded. */
 export const isAtEnd = ({ loaded, newer }: Conversation): boolean => loaded && !newer
 
-/** Reads the new end of the log, back to the last message in `known`. Does nothing if the end is not shown. */
+/**
+ * Reads the new end of the log, back to the message `known`. Does nothing if the loaded part does not reach the end.
+ */
 export async function readEnd(view: SessionView, known = lastOf(view.store.get().log)): Promise<void> {
   const { id, store, signal, change, changeLog } = view
   if (!isAtEnd(store.get())) return

@@ -6,7 +6,7 @@ export interface Draft {
   readonly key: string
   readonly round: number
   readonly agent: string | undefined
-  /** The message of the delegate call that it works for. */
+  /** The message of the delegate call for which a member writes this completion. */
   readonly parent: string | undefined
   readonly parts: readonly DraftPart[]
 }
@@ -24,10 +24,10 @@ export interface Log {
   /** Ordered by id, which is the order of the log. */
   readonly messages: readonly Message[]
   readonly drafts: readonly Draft[]
-  /** The followed run, or the last one. */
+  /** The run that is followed, or the last followed run. */
   readonly run: Run | undefined
   readonly notices: readonly Notice[]
-  /** Progress of running calls as reported by their tools, by the calls' messages. */
+  /** Progress that tools of running calls report. `messageId` identifies the call. */
   readonly progress: readonly Notice[]
 }
 
@@ -45,7 +45,7 @@ export function withMessages(log: Log, added: readonly Message[]): Log {
   return { ...log, messages: [...byId.values()].toSorted((left, right) => (left.id < right.id ? -1 : 1)) }
 }
 
-/** Applies an event while later parts of the log are not loaded yet. The event's message is not added. */
+/** Applies an event while the end of the log is not loaded. The event's message is not added. */
 export function withEventElsewhere(log: Log, event: RunEvent): Log {
   const last = log.messages.at(-1)?.id ?? ''
   const after = withEvent(log, event)
@@ -53,15 +53,15 @@ export function withEventElsewhere(log: Log, event: RunEvent): Log {
 }
 
 /**
- * Adds the end of the log, which was read back to `known`. If `isWhole` is false, it was not read that far. Earlier
- * messages are then dropped, because the loaded part must be contiguous.
+ * Adds the end of the log, which was read back to the message `known`. If `isWhole` is false, some messages after
+ * `known` were not read. Earlier messages are then dropped, because the loaded part must be contiguous.
  */
 export function withEnd(log: Log, read: readonly Message[], known: string, isWhole: boolean): Log {
   const kept = isWhole ? log.messages : log.messages.filter(({ id }) => id > known)
   return withMessages({ ...log, messages: kept }, read)
 }
 
-/** Keeps a call's end if an older report of its start arrives. */
+/** Chooses between two versions of a message. An ended call is not replaced by an older report of its start. */
 const newer = (old: Message | undefined, message: Message): Message =>
   old?.completed_at !== undefined && message.completed_at === undefined ? old : message
 
@@ -111,7 +111,7 @@ export function withEvent(log: Log, event: RunEvent): Log {
       return noted(log, event.run_id, event.code, `${event.code}: ${event.detail}`)
     default:
       event satisfies never
-      // The event comes from a newer program, whose page is not loaded yet.
+      // The page does not know this event, because the program was updated after the page was loaded.
       return log
   }
 }

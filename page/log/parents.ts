@@ -1,9 +1,9 @@
 import type { Message } from '../../functions/client/api-types.ts'
 
 /**
- * Returns the id of the delegate call's message for members' messages of this part of a log, by the members' message
- * ids. Messages of older imports and forks name the call only by its id. They belong to the last call of their run with
- * this id before them, or else to the first one after them.
+ * Maps each member's message in this part of a log to the message of its delegate call, by id. Messages of older
+ * imports and forks name the call only by its call id. They belong to the last call with this id before them in their
+ * run. If there is none, they belong to the first such call after them.
  */
 export function parentsOf(messages: readonly Message[]): ReadonlyMap<string, string> {
   const parents = new Map<string, string>()
@@ -15,12 +15,12 @@ export function parentsOf(messages: readonly Message[]): ReadonlyMap<string, str
 }
 
 function findByCall(messages: readonly Message[], parents: Map<string, string>): void {
-  /** The last delegate call, by run and call id. */
+  /** The latest delegate call, by run and call id. */
   const met = new Map<string, Message>()
   for (const message of messages) {
     const { id, run_id: run, parent_message_id: row, parent_tool_call_id: call } = message
     const found = call === undefined ? undefined : met.get(`${run} ${call}`)
-    // A member's own call may have the id of the call that it works for.
+    // A member's own call may have the call id of the delegate call for which the member works.
     const isOwn = found?.parent_tool_call_id === call
     if (row === undefined && found !== undefined && !isOwn && !parents.has(id)) parents.set(id, found.id)
     if (message.role === 'tool' && message.tool_call_id !== call)

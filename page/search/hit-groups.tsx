@@ -5,10 +5,10 @@ import { href } from '../shell/place.ts'
 import { timeOrDate, whole } from '../text/times.ts'
 import { addressOf, plainText, splitAtMatches } from './plain-snippet.ts'
 
-/** Maximum of a hit's `more`; the actual number may be higher. */
+/** Limit of a hit's `more`: the API counts at most this many further hits. */
 export const MAX_MORE = 100
 
-/** Hits of one session, in the order of the search. */
+/** Consecutive hits of one session, in the order of the search. */
 interface HitGroup {
   readonly first: SearchHit
   readonly hits: readonly SearchHit[]
@@ -26,8 +26,8 @@ function groupBySession(hits: readonly SearchHit[]): readonly HitGroup[] {
 }
 
 /**
- * Shows the hits, each under the title of its session. `sessionAddress` returns the address of the search within one
- * session.
+ * Shows the hits, each group under the title of its session. `sessionAddress` returns the address of the search within
+ * one session.
  */
 export function HitGroups(props: {
   readonly hits: readonly SearchHit[]

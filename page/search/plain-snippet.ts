@@ -2,25 +2,25 @@ import type { SearchHit } from '../../functions/client/api-types.ts'
 
 type Role = SearchHit['role']
 
-/** Matches the marks of the API around a match. */
+/** Matches a match with the marks that the API puts around it. */
 const MATCH = /«([^»]*)»/gu
 /** Matches a link or an image whose text has no brackets and whose address has no parentheses. */
 const LINK = /!?\[([^[\]]*)\]\(([^()\s]*)(?:\s+["'][^"']*["'])?\)/gu
 const CODE = /(`+[^`]+`+)/u
 /**
- * Matches `*` and `_` at the edge of a word. Within a word (`snake_case`) and between spaces, they are kept. Marks of
- * matches are ignored.
+ * Matches `*`, `_` and `~` at the edge of a word. Inside words (`snake_case`) and between spaces, they do not match.
+ * The marks of search matches are ignored.
  */
 const EMPHASIS = /(?<![\p{L}\p{N}][«»]*)[*_~]+(?=\S)|(?<=\S)[*_~]+(?![«»]*[\p{L}\p{N}])/gu
 /**
- * Matches marks of headings anywhere, and of quotations and lists at the beginning of the text. Snippets have spaces
- * instead of line breaks.
+ * Matches marks of headings at any position, and marks of quotations and lists at the beginning of the text. A heading
+ * may be at any position because snippets have spaces instead of line breaks.
  */
 const LINE_MARKS = /(?<=^|\s)#{1,6}\s+|^\s*(?:[>*+-]\s+)+/gu
 const TABLE_RULE = /\|(?:\s*:?-{2,}:?\s*\|)+/gu
 /**
- * Matches JSON, which has a quotation mark next to a bracket, a comma or a colon. Arguments of a call have one after
- * `=`.
+ * Matches text that indicates JSON: a quotation mark next to a bracket, comma or colon. In a call's arguments, a
+ * quotation mark may also follow `=`.
  */
 const IS_JSON = /\\"|"\s*[:,}\]]|[{[,:(=]\s*"/u
 const ESCAPE = /\\(?:u([0-9a-f]{4})|(["\\/bfnrt]))/giu
@@ -59,10 +59,10 @@ function withoutEscapes(text: string): string {
 /** Splits the text of a snippet at its matches. Pieces at odd indexes are matches. */
 export const splitAtMatches = (text: string): readonly string[] => text.split(MATCH)
 
-/** Names of a call's parts in the conversation, by the role of a hit. */
+/** Headings of a call's parts in the conversation, by the role of a hit. */
 const VALUE_NAMES: { readonly [role in Role]?: string } = { tool_call: 'Arguments', tool_result: 'Result' }
 
-/** Builds the address that opens a hit in its conversation, with its words marked. */
+/** Builds the address that opens a hit in its conversation, and marks the words of the search there. */
 export function addressOf({ session_id: session, message_id: message, role, status, snippet }: SearchHit): string {
   const caption = [...new Set([...snippet.matchAll(MATCH)].flatMap(([, word = '']) => word.split(/\s+/u)))]
   const query = new URLSearchParams()

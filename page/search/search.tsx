@@ -90,7 +90,7 @@ interface Focusable {
   readonly open: () => void
 }
 
-/** Handles the arrow keys, which move from the field to the hits and between them. */
+/** Handles the arrow keys. They move the focus from the field to the hits, and between hits. */
 function pressed(event: KeyboardEvent, { list, field, open }: Focusable): void {
   const links = [...(list?.querySelectorAll('a') ?? [])]
   const at = links.findIndex((link) => link === document.activeElement)
@@ -102,14 +102,17 @@ function pressed(event: KeyboardEvent, { list, field, open }: Focusable): void {
     else next.focus()
   }
   if (event.key === 'Enter' && at === -1) {
-    // The screen keyboard closes, so that the hits are visible.
+    // Removes the focus from the field. This closes the screen keyboard, so that the hits are visible.
     if (hasScreenKeyboard()) field?.blur()
     else open()
   }
   if (event.key === 'Escape') field?.focus()
 }
 
-/** `found`: undefined while the current query is being searched. */
+/**
+ * Shows the number of hits, or a hint if the query is empty. `found`: undefined while the search of the current query
+ * is in progress.
+ */
 function Summary({ text, found }: { readonly text: string; readonly found: Found | undefined }) {
   if (text.trim() === '')
     return (

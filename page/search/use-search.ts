@@ -20,12 +20,12 @@ export const FILTERS = {
   sort: 'sort',
 } as const
 
-/** Delay after the last key. A search takes a few milliseconds. */
+/** Delay between the last key and the search. The search itself takes a few milliseconds. */
 const PAUSE_MS = 90
 const PAGE = 20
 
 export interface Found {
-  /** The address's query of these hits. */
+  /** The query of these hits, as it is in the page's address. */
   readonly name: string
   readonly hits: readonly SearchHit[]
   readonly next: string | null
@@ -35,7 +35,7 @@ export interface Found {
 }
 const NOTHING: Found = { name: '', hits: [], next: null, incomplete: false, ms: 0, error: undefined }
 
-/** Returns the result of the address's query. `open` opens the first hit, once it is found. */
+/** Returns the result of the query in the page's address. `open` opens the first hit as soon as it is found. */
 export function useSearch(query: URLSearchParams) {
   const name = query.toString()
   const [found, setFound] = useState<Found>(NOTHING)
@@ -49,7 +49,7 @@ export function useSearch(query: URLSearchParams) {
     }
   }, [name])
 
-  /** The query whose first hit is opened as soon as it is found, because Enter was pressed before the response. */
+  /** The query whose first hit is opened when it is found. Set if Enter was pressed before the response. */
   const awaited = useRef<string | undefined>(undefined)
   const open = (): void => {
     const first = found.hits[0]
@@ -59,12 +59,12 @@ export function useSearch(query: URLSearchParams) {
   useEffect(() => {
     if (awaited.current !== undefined && awaited.current === found.name) open()
   }, [found])
-  /** The page is dropped if another query or page has arrived meanwhile. */
+  /** Adds a page of hits. The page is dropped if another query or page has arrived since its request. */
   const add = (page: Found): void => setFound((now) => (now === found ? page : now))
   return { found, isCurrent: found.name === name, open, showMore: () => void more(buildQuery(query), found, add) }
 }
 
-/** Builds the API's query. Hits are grouped, unless they are all of one session. */
+/** Builds the API's query. Hits are grouped by session, unless the search is within one session. */
 function buildQuery(query: URLSearchParams): SearchQuery {
   const filters = Object.entries(FILTERS).flatMap(([name, field]) => {
     const value = query.get(name)

@@ -22,7 +22,7 @@ const FORMATS = [
   },
 ] as const
 
-/** Exports a session to a file, or forks it. */
+/** Buttons that export a session to a file, or fork it. */
 export function TakeAlong({ session }: { readonly session: string }) {
   const [open, setOpen] = useState(false)
   return (

@@ -64,12 +64,12 @@ export function NewSession({ changed }: { readonly changed: () => void }) {
   )
 }
 
-/** Sends the first input of a session that is not shown. */
+/** Sends the first input of a session whose view is not shown. */
 async function sendElsewhere(id: string, draft: Draft): Promise<void> {
   try {
     await client.sendMessage(id, { content: await contentOf(draft) })
   } catch {
-    restore(id, draft) // A person may open the session and send the draft again, which shows the error.
+    restore(id, draft) // The draft is restored. When a person opens the session and sends the draft again, the error is shown.
   }
 }
 
@@ -78,7 +78,7 @@ function useAgents(): readonly string[] {
   const [agents, setAgents] = useState<readonly string[]>([])
   useEffect(() => {
     const leaving = new AbortController()
-    // A failure is ignored, because the choice is optional: without one, the API chooses.
+    // A failure is ignored, because the choice is optional: without an agent, the API uses its default.
     void listAgents(leaving.signal).then(setAgents, () => undefined)
     return () => leaving.abort()
   }, [])

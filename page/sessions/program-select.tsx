@@ -1,6 +1,6 @@
 import { programName, PROGRAMS } from './session-facts.ts'
 
-/** Selects the program of imports. `sources`: further sources, in addition to those with a name. */
+/** Selects the program from which sessions were imported. `sources`: further sources, besides those with a name. */
 export function ProgramSelect(props: {
   readonly value: string
   readonly sources: readonly (string | undefined)[]

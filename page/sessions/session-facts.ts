@@ -1,7 +1,7 @@
 import type { Session } from '../../functions/client/api-types.ts'
 import { compact, plural } from '../text/words.ts'
 
-/** Names of programs, by the source in their imports' metadata. */
+/** Names of programs from which sessions are imported, by the field `source` in the sessions' metadata. */
 export const PROGRAMS: { readonly [source: string]: string } = {
   'claude-code': 'Claude Code',
   codex: 'Codex',
@@ -10,7 +10,7 @@ export const PROGRAMS: { readonly [source: string]: string } = {
   'langgraph-sqlite': 'LangGraph',
 }
 
-/** Returns the name of the program of an import. */
+/** Returns the name of the program from which a session was imported. */
 export const programName = (source: string): string => PROGRAMS[source] ?? source
 
 const textOf = (session: Session, key: string): string | undefined => {
@@ -32,7 +32,7 @@ export function originOf(session: Session) {
 /** Returns the last part of a path, as a short name of a folder. */
 export const folderName = (folder: string): string => folder.split(/[\\/]/).findLast((part) => part !== '') ?? folder
 
-/** Returns the agent, runs and tokens of a session, if they are informative. */
+/** Returns facts about a session's work: agent, runs and tokens. Omits facts that carry no information. */
 export const workFacts = ({ agent, usage }: Session): readonly string[] =>
   [
     agent === 'default' ? '' : agent,

@@ -12,7 +12,7 @@ const POLL_INTERVAL_MS = 3_000
 
 export interface SessionList extends Known {
   readonly filters: SessionFilters
-  /** Whether the sessions match the current filters, not earlier ones. */
+  /** Whether the sessions match the current filters. False while they still match earlier filters. */
   readonly isCurrent: boolean
   /** Number of pages read since the filters changed. */
   readonly pagesRead: number
@@ -39,7 +39,10 @@ const NOTHING: SessionList = {
   error: undefined,
 }
 
-/** Opens the list of sessions, newest activity first. It is polled every few seconds while the page is visible. */
+/**
+ * Opens the list of sessions, those with the newest activity first. The list is polled every few seconds while the page
+ * is visible.
+ */
 export function openSessionList(): SessionListStore {
   const store = createStore(NOTHING)
   const change = (part: Partial<SessionList>): void => store.set({ ...store.get(), ...part })
@@ -80,7 +83,7 @@ export function openSessionList(): SessionListStore {
     }
   }
 
-  // A slow response is awaited, because the next request would discard it.
+  // If a response is slow, no new request is sent, because it would discard the response.
   const stop = pollWhileSeen(() => {
     if (!isReading) void refresh()
   })
@@ -100,8 +103,9 @@ export function openSessionList(): SessionListStore {
 }
 
 /**
- * Reads the first page of a list. It returns a function that adds the page to the list; call it only if the page is
- * shown. The tag of a discarded page must not be kept, because a later 304 would hide the page.
+ * Creates a function that reads the first page of a list. It resolves to a function that adds this page to the list;
+ * call that one only if the page is shown. It also keeps the page's tag. The tag of a page that is not shown must not
+ * be kept, because a later response 304 would then hide the page.
  */
 function firstPageReader() {
   let shown: { readonly filters: SessionFilters; readonly etag: string | undefined } | undefined
@@ -118,8 +122,8 @@ function firstPageReader() {
 }
 
 /**
- * Calls `poll` every few seconds while the page is visible, and at once when it becomes visible, until the returned
- * function is called.
+ * Calls `poll` every few seconds while the page is visible, and at once when it becomes visible. Returns a function
+ * that stops polling.
  */
 function pollWhileSeen(poll: () => void): () => void {
   const pollIfSeen = (): void => {

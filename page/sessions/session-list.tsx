@@ -14,7 +14,10 @@ import { folderName, originOf, workFacts } from './session-facts.ts'
 import { titleOf } from './session-title.tsx'
 import type { SessionList, SessionListStore } from './session-list-store.ts'
 
-/** A filter reads older pages until this many sessions match, or this many pages are read; further ones on request. */
+/**
+ * With a filter, older pages are read automatically until `ENOUGH` sessions match or `MAX_AUTOMATIC_PAGES` are read.
+ * Further pages are read on request.
+ */
 const ENOUGH = 20
 const MAX_AUTOMATIC_PAGES = 10
 
@@ -59,7 +62,7 @@ export function SessionListView({
   )
 }
 
-/** Shows how many sessions match, or why there are none. */
+/** Shows how many sessions match, or why no session is shown. */
 function ListEnd({ list, isFiltered }: { readonly list: SessionList; readonly isFiltered: boolean }) {
   const { sessions, next, filters, isCurrent, loading } = list
   if (!isCurrent) return loading ? <p class="quiet edge">Loading…</p> : null

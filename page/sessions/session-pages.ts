@@ -3,21 +3,22 @@ import type { Session } from '../../functions/client/api-types.ts'
 /** Number of sessions on a first page. */
 export const PAGE = 50
 
-/** The known sessions, most recently used first. `next`: cursor of the sessions after them. */
+/** The loaded sessions, most recent activity first. `next`: cursor of the sessions after them. */
 export interface Known {
   readonly sessions: readonly Session[]
   readonly next: string | null
 }
 
 /**
- * Merges the known sessions with the current first page. Older sessions that were loaded are kept, and so are those
- * that newer ones pushed off the page. If sessions between are unknown because too many are newer, the list restarts.
+ * Merges the loaded sessions with the current first page. Loaded sessions that are older than the page stay in the
+ * list. If there are so many newer sessions that some between them and the loaded ones are unknown, the list starts
+ * again with the page.
  */
 export function withNewest(
   { sessions, next }: Known,
   page: { readonly data: readonly Session[] } & Pick<Known, 'next'>,
 ): Known {
-  // A filter can leave a page short or empty although more sessions follow.
+  // The page may have few or no sessions although more follow: a filter can remove them.
   const last = page.data.at(-1)
   const oldest = last === undefined ? undefined : timeOf(last)
   const hasGap = oldest !== undefined && oldest > timeOf(sessions[0])
@@ -30,5 +31,5 @@ export function withNewest(
   return { sessions: [...page.data, ...rest], next }
 }
 
-/** Returns the time that sorts the list. Sessions without a message come last. */
+/** Returns the time by which the list is sorted. Sessions without a message come last. */
 const timeOf = (session: Session | undefined): string => session?.last_message_at ?? ''

@@ -1,7 +1,7 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { Session } from '../../functions/client/api-types.ts'
 
-/** Returns the displayed name of a session; never its id. A session has no title until its first input. */
+/** Returns the displayed name of a session, which is never its id. A session has no title before its first input. */
 export const titleOf = ({ title }: Pick<Session, 'title'>): string => title ?? 'Untitled session'
 
 /** Shows the title as a heading that becomes a field to rename the session. */
@@ -15,10 +15,10 @@ export function SessionTitle({
   const [editing, setEditing] = useState(false)
   const field = useRef<HTMLInputElement>(null)
   const button = useRef<HTMLButtonElement>(null)
-  /** Whether a key ended the editing. The focus then remains on the title. */
+  /** Whether a key ended the editing. In this case, the title keeps the focus. */
   const byKey = useRef(false)
-  // A layout effect runs before the next key. A normal effect could run between Enter and the rendering that Enter
-  // causes.
+  // A layout effect runs before the next key. A normal effect could run too late: after Enter, but before the rendering
+  // that Enter causes.
   useLayoutEffect(() => {
     if (editing) field.current?.focus()
     else if (byKey.current) button.current?.focus()
@@ -49,7 +49,7 @@ export function SessionTitle({
         }}
         onKeyDown={(event) => {
           if (event.key !== 'Enter' && event.key !== 'Escape') return
-          // Otherwise, Enter would also press the button that gets the focus.
+          // Without this, Enter would also press the button that gets the focus.
           event.preventDefault()
           byKey.current = true
           if (event.key === 'Enter') done(event.currentTarget.value)

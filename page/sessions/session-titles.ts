@@ -2,7 +2,8 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { client } from '../shell/api.ts'
 
 /**
- * Returns the titles of these sessions by id, as they arrive. A session that is deleted or has no title keeps its id.
+ * Returns the titles of these sessions by session id, as they arrive. A session that is deleted or has no title is
+ * shown by its id.
  */
 export function useTitles(ids: readonly string[]): ReadonlyMap<string, string> {
   const [titles, setTitles] = useState<ReadonlyMap<string, string>>(new Map())

@@ -18,13 +18,13 @@ import { TakeAlong } from './fork-or-export.tsx'
 
 interface Props {
   readonly session: string
-  /** The session from the list, until it is read. */
+  /** The session as it is in the list, until it is read itself. */
   readonly listed: Session | undefined
   readonly view: string
   readonly target: string | undefined
-  /** Query of the address. */
+  /** Query of the page's address. */
   readonly query: URLSearchParams
-  /** Whether no field may take the focus. */
+  /** If true, no field may take the focus. */
   readonly stepped: boolean
   /** Called when the session has a new title, or was deleted. */
   readonly changed: (gone?: string) => void
@@ -66,7 +66,7 @@ function OpenSession(props: OpenProps) {
   )
 }
 
-/** Shows why a session cannot be opened. */
+/** Shows the reason why a session cannot be opened. */
 function Refused({ error }: { readonly error: unknown }) {
   const isGone = isNotFound(error)
   const title = isGone ? 'Session not found' : 'Session'
@@ -115,7 +115,7 @@ function SessionHead({ known, store, session, view, changed }: OpenProps & { rea
   )
 }
 
-/** Shows the origin and the amount of the session's work. */
+/** Shows the origin of a session, and how much work it contains. */
 function Facts({ session }: { readonly session: Session }) {
   const { program, folder, branch } = originOf(session)
   const where = [program, folder, branch].filter((text) => text !== undefined)

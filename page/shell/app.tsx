@@ -15,7 +15,7 @@ import type { Place } from './place.ts'
 import { useStore } from './store.ts'
 import { nextTheme, setTheme, theme } from './theme.ts'
 
-/** The page: the sessions on the left, and one view beside them. */
+/** The page: the sessions on the left, and one view next to them. */
 export function App() {
   if (useStore(keyNeeded)) return <KeyForm />
   return <Shell />
@@ -80,7 +80,7 @@ interface ViewProps {
   readonly session: string
   readonly listed: Session | undefined
   readonly view: string
-  /** Called when a session was created or deleted. */
+  /** Called after a session was created or deleted. */
   readonly changed: (gone?: string) => void
 }
 

@@ -1,13 +1,13 @@
 import { useState } from 'preact/hooks'
 
 /**
- * A text field that reports a change when it loses the focus or Enter is pressed. Text that is being typed is kept,
- * whatever else changes.
+ * A text field that reports a change when it loses the focus, or when Enter is pressed. Text that is being typed stays,
+ * even if the value changes elsewhere.
  */
 export function ChangedField(props: {
   readonly value: string
   readonly change: (value: string) => void
-  /** Id of a datalist. */
+  /** Id of a `datalist` element with suggestions. */
   readonly list?: string
 }) {
   const [typed, setTyped] = useState<string>()

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 
 const SHOWN_MS = 1_500
 
-/** Copies a text, and confirms it. */
+/** A button that copies a text and confirms it. */
 export function Copy({
   text,
   label = 'Copy',

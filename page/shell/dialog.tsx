@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 
-/** A modal dialog over the page. Escape closes it, and the focus returns to where it was. */
+/** A modal dialog over the page. Escape closes it. The focus then returns to its previous element. */
 export function Dialog(props: {
   readonly title: string
   readonly close: () => void
@@ -12,7 +12,7 @@ export function Dialog(props: {
   useLayoutEffect(() => {
     const dialog = element.current
     dialog?.showModal()
-    // A dialog returns the focus only if it is closed before it is removed.
+    // The dialog is closed first: a dialog that is removed while it is open does not return the focus.
     return () => dialog?.close()
   }, [])
   return (

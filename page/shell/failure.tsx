@@ -30,7 +30,7 @@ export const isNotFound = (error: unknown): boolean => error instanceof ApiProbl
 
 const UNREACHABLE =
   'Tooltrail does not respond. Check that the program is running and that you are online, then try again.'
-/** Sentences by error code, for problems whose own text is for programs. */
+/** Sentences by error code, for errors whose own text is meant for programs. */
 const SENTENCES: { readonly [code: string]: string } = {
   session_not_found: 'This session does not exist. It may have been deleted.',
   not_forkable: 'This session has no run that has ended, so there is nothing to copy yet.',
@@ -38,7 +38,7 @@ const SENTENCES: { readonly [code: string]: string } = {
 
 /** Returns the sentence and the details of a thrown error. */
 function describeFailure(error: unknown): { readonly text: string; readonly details: string } {
-  // `fetch` throws a TypeError without a response.
+  // `fetch` throws a TypeError if there was no response.
   if (error instanceof TypeError) return { text: UNREACHABLE, details: `unreachable: ${error.message}` }
   if (!(error instanceof ApiProblem))
     return { text: 'Something unexpected happened on this page. Load it again.', details: String(error) }
@@ -52,7 +52,10 @@ function describeFailure(error: unknown): { readonly text: string; readonly deta
   return { text: faults.length === 0 ? error.message : faults.join('; '), details }
 }
 
-/** Adds a capital letter and a full stop. A name at the beginning, such as that of a file, is unchanged. */
+/**
+ * Adds a capital letter and a full stop. If the text begins with a name, such as a file's, its first letter is
+ * unchanged.
+ */
 function asSentence(text: string): string {
   const begun = /^[a-z]+\s/.test(text) ? text.slice(0, 1).toUpperCase() + text.slice(1) : text
   return /[.!?…:)]$/.test(begun) ? begun : `${begun}.`

@@ -2,9 +2,9 @@ import { useEffect } from 'preact/hooks'
 import type { RefObject } from 'preact'
 
 /**
- * Keeps the focus inside `container` when a rendering moves, replaces or removes the focused element. If a link is
- * replaced, the new link with its address gets the focus. For any other element, the element that matches `fallback`
- * gets it.
+ * Keeps the focus inside `container` when a rendering moves, replaces or removes the focused element. If a focused link
+ * is replaced, the new link with an equal address gets the focus. Otherwise, the element that matches `fallback` gets
+ * it.
  */
 export function useFocusKept(container: RefObject<HTMLElement | null>, fallback: string): void {
   useEffect(() => {

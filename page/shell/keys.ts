@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks'
 
-/** Actions of keys on the whole page, unless a field has the focus. */
+/** Actions of keys on the whole page. They do not apply while a field has the focus. */
 export interface KeyActions {
   readonly [key: string]: () => void
 }

@@ -1,9 +1,12 @@
 import { createStore } from './store.ts'
 
-/** Maximum time for which a hidden page still counts as visible, because a person may look at another tab briefly. */
+/**
+ * For this time after it was hidden, a page still counts as visible, because a person may look at another tab only
+ * briefly.
+ */
 const HIDDEN_MS = 10_000
 
-/** Whether the page is visible, or was until recently. */
+/** Whether the page is visible, or was visible until recently. */
 export const seen = createStore(!document.hidden)
 
 let hiding: ReturnType<typeof setTimeout> | undefined

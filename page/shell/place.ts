@@ -7,8 +7,8 @@ export interface Place {
   /** The fragment without `#`. */
   readonly fragment: string
   /**
-   * Whether a key opened this view that opens the next view when it is pressed again. No field may then take the focus, because
-   * it would receive that key.
+   * Whether a key opened this view. Pressing the key again opens the next view. So no field may take the focus, because
+   * it would receive the key.
    */
   readonly stepped: boolean
 }
@@ -42,7 +42,7 @@ export const usePlace = (): Place => useStore(place)
 export const isAt = (session: string): boolean =>
   place.get().path.startsWith('/sessions/') && place.get().path.split('/')[2] === encodeURIComponent(session)
 
-/** Shows another view. `replace`: the previous one is removed from the browser's history. */
+/** Shows another view. `replace`: the browser's history keeps no entry for the previous view. */
 export function go(path: string, { replace = false, stepped = false } = {}): void {
   const to = href(path)
   if (replace) history.replaceState(null, '', to)
@@ -52,7 +52,7 @@ export function go(path: string, { replace = false, stepped = false } = {}): voi
 
 const OWN = /^\/(?:$|new$|search$|usage$|sessions\/)/
 
-/** Handles clicks on links to views. All other clicks keep their usual effect. */
+/** Handles clicks on links to views of the page. All other clicks keep their usual effect. */
 export function followLinks(): void {
   addEventListener('popstate', () => place.set(placeOf(location)))
   addEventListener('click', (event) => {

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 
-/** A value that views show, with its subscribers. */
+/** A value that views show, with the subscribers that are notified of changes. */
 export interface Store<Value> {
   get(): Value
   set(value: Value): void

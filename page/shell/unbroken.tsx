@@ -1,7 +1,10 @@
 import type { ComponentChildren } from 'preact'
 import { useErrorBoundary } from 'preact/hooks'
 
-/** Renders its children. If that fails, shows their data as JSON, so that the rest of the page still works. */
+/**
+ * Renders its children. If rendering fails, shows the data in `shows` as JSON, so that the rest of the page still
+ * works.
+ */
 export function Unbroken({ shows, children }: { readonly shows: object; readonly children: ComponentChildren }) {
   const [error] = useErrorBoundary() as readonly unknown[]
   if (error === undefined) return <>{children}</>

@@ -5,10 +5,10 @@ import { useContext } from 'preact/hooks'
 /** Maximum number of marks in one text. */
 const MAX_MARKS = 500
 
-/** Pattern of the words to mark in the texts below; undefined without words. */
+/** Pattern of the words to mark in all texts of the subtree; undefined if no words are marked. */
 export const MarkedWords = createContext<RegExp | undefined>(undefined)
 
-/** Shows a text with its words marked. */
+/** Shows a text in which the words of `MarkedWords` are marked. */
 export function Marked({ text }: { readonly text: string }) {
   const pattern = useContext(MarkedWords)
   return <>{pattern === undefined ? text : withMarks(text, pattern)}</>

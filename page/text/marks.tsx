@@ -5,7 +5,7 @@ export function marked(text: string, wanted: string): ComponentChildren {
   if (wanted === '') return text
   const low = text.toLowerCase()
   const word = wanted.toLowerCase()
-  // Lower case may be longer than the text. Then positions do not match, and nothing is marked.
+  // The lower-case text may be longer than the text. Its positions are then wrong, and nothing is marked.
   if (low.length !== text.length) return text
   const pieces: ComponentChildren[] = []
   let at = 0

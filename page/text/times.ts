@@ -8,7 +8,7 @@ export interface Times {
   whole(time: string): string
   /** Heading of a day in a list: today and yesterday by name, other days by date. */
   day(time: string): string
-  /** Date in UTC, such as 2026-11-26; short for the axis of a chart. */
+  /** Date in UTC, such as 2026-11-26. `shortUtcDay`: a short form for the axis of a chart. */
   utcDay(date: string): string
   shortUtcDay(date: string): string
   /** Month of a time such as 2026-11. */
@@ -46,8 +46,8 @@ export function createTimes(locale?: string, now: () => Date = () => new Date())
 }
 
 /**
- * Returns the number of midnights since a time, in the reader's time zone. At a change of clocks, a day has 23 or 25
- * hours.
+ * Returns the number of midnights since a time, in the reader's time zone. It is rounded, because a day with a change
+ * of clocks has 23 or 25 hours.
  */
 const daysAgo = (time: string, now: Date): number => Math.round((midnight(now) - midnight(new Date(time))) / 86_400_000)
 

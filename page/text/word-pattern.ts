@@ -1,4 +1,4 @@
-/** Maximum number and length of words in an address; others are ignored. */
+/** Maximum number and maximum length of the words in an address; further or longer words are ignored. */
 const MAX_WORDS = 16
 const MAX_WORD_CHARACTERS = 64
 /**

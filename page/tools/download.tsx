@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { Failure } from '../shell/failure.tsx'
 import { saveAs } from './save.ts'
 
-/** A button that saves the response, or shows why it could not be read. */
+/** A button that saves a response as a file, or shows why the response could not be read. */
 export function Download(props: {
   readonly read: () => Promise<Response>
   readonly name: string

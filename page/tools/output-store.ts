@@ -5,7 +5,7 @@ import type { Store } from '../shell/store.ts'
 
 /** Bytes per read. */
 const PAGE = 256 * 1_024
-/** Maximum characters of a line. Longer lines are divided, because browsers cannot lay out lines of megabytes. */
+/** Maximum characters of a line. A longer line is divided, because browsers cannot lay out lines of megabytes. */
 const MAX_LINE_CHARACTERS = 2_000
 
 export interface Output {
@@ -18,7 +18,10 @@ export interface Output {
 }
 export interface OutputStore extends Store<Output> {
   more(): Promise<void>
-  /** Returns the next line after `from` with the text, and reads on until it finds one. Undefined if there is none. */
+  /**
+   * Returns the number of the next line after `from` that contains the text. Reads more of the output until it finds
+   * such a line. Undefined if there is none.
+   */
   find(text: string, from: number): Promise<number | undefined>
   close(): void
 }
@@ -50,7 +53,7 @@ export function openOutput(message: Message): OutputStore {
       if (!closing.signal.aborted) change({ error, loading: false })
     }
   }
-  /** Concurrent callers share one read. */
+  /** Reads the next piece. Concurrent callers share one read. */
   const more = (): Promise<void> => (reading ??= readPage().finally(() => (reading = undefined)))
 
   return {
@@ -71,7 +74,7 @@ export function openOutput(message: Message): OutputStore {
   }
 }
 
-/** Returns the numbers of the lines with the text, ignoring case; none for an empty text. */
+/** Returns the numbers of the lines that contain the text, ignoring case. Empty for an empty text. */
 export function linesWith(lines: readonly string[], text: string): readonly number[] {
   const wanted = text.toLowerCase()
   if (wanted === '') return []

@@ -10,7 +10,7 @@ import { Download } from './download.tsx'
 import { linesWith, openOutput } from './output-store.ts'
 import type { Output, OutputStore } from './output-store.ts'
 
-/** Height of a line in pixels, equal to that in the style sheet. */
+/** Height of a line in pixels. It must equal the height in the style sheet. */
 const LINE = 20
 const MARGIN_LINES = 40
 
@@ -33,15 +33,15 @@ export function OutputViewer({ message, close }: { readonly message: Message; re
 }
 
 /**
- * Searches an output. Typing shows the first matching line of the loaded part. Enter shows the next one, and loads more
- * if necessary.
+ * Searches an output. While a person types, the first matching line of the loaded part is shown. Enter shows the next
+ * matching line, and loads more of the output if necessary.
  */
 function Searched({ store, message }: { readonly store: OutputStore; readonly message: Message }) {
   const output = useStore(store)
   const { lines, read, bytes, error } = output
   const [text, setText] = useState('')
   const [found, setFound] = useState<number>()
-  /** The current text, because loading may take seconds. */
+  /** The text in the field now. It may change during a load, which may take seconds. */
   const wanted = useRef('')
   wanted.current = text
   const all = useMemo(() => linesWith(lines, text), [lines, text])
@@ -91,7 +91,7 @@ function Searched({ store, message }: { readonly store: OutputStore; readonly me
   )
 }
 
-/** Describes which of the matching lines is shown, and how much was searched. */
+/** Describes which of the matching lines is shown, and how much of the output was searched. */
 function resultOf({ read, bytes }: Output, all: readonly number[], found: number | undefined): string {
   const isWhole = read >= bytes
   if (found !== undefined)
@@ -118,7 +118,7 @@ function Lines({ store, text, found }: LinesProps) {
   const canRead = read < bytes && !loading && error === undefined
   useEffect(() => {
     const element = scroller.current
-    // If there is nothing to scroll, no scroll event would load more.
+    // If all lines fit into the view, no scroll event occurs, so the next piece is loaded here.
     if (canRead && element !== null && element.scrollHeight <= element.clientHeight) void store.more()
   }, [canRead, lines])
   return (

@@ -5,11 +5,11 @@ const MAX_CHARACTERS = 1_000_000
 /** Maximum nesting of objects and lists, because each is a nested component. */
 const MAX_DEPTH = 64
 
-/** A number as written, if a JavaScript number cannot represent it. */
+/** A number as it was written. Used if a JavaScript number cannot represent it exactly. */
 export interface RawNumber {
   readonly rawJSON: string
 }
-/** Functions of newer browsers that TypeScript does not know yet. */
+/** Functions of newer browsers that TypeScript does not declare yet. */
 const exact = JSON as unknown as {
   readonly rawJSON?: (text: string) => RawNumber
   readonly isRawJSON: (value: unknown) => value is RawNumber

@@ -20,8 +20,8 @@ export interface RunSpans {
 }
 
 /**
- * Returns the runs of a part of a log, newest first, each with its actions in order. `now`: the end of actions in
- * progress.
+ * Returns the runs of a part of a log, newest first, each with its actions in order. `now` is used as the end of
+ * actions in progress.
  */
 export function runSpans(messages: readonly Message[], now: number): readonly RunSpans[] {
   const runs = new Map<string, Message[]>()
@@ -29,7 +29,7 @@ export function runSpans(messages: readonly Message[], now: number): readonly Ru
   return [...runs].map(([run, own]) => spansOf(run, own, now)).toReversed()
 }
 
-/** Returns the end of a call. An imported call has none, and its duration is unknown. */
+/** Returns the end of a call. An imported call has no end, so it gets no duration. */
 function endOf({ completed_at, status }: Message, begun: number, now: number): number {
   if (completed_at !== undefined) return Date.parse(completed_at)
   return status === 'running' || status === 'waiting' ? now : begun
@@ -38,7 +38,7 @@ function endOf({ completed_at, status }: Message, begun: number, now: number): n
 function spansOf(run: string, messages: readonly Message[], now: number): RunSpans {
   const input = messages.find(({ role }) => role === 'user')
   const parents = parentsOf(messages)
-  /** For each loop, the time at which everything was ready for its next completion. */
+  /** For each loop, the time from which its next completion could start, because all results were there. */
   const ready = new Map<string, number>()
   const depths = new Map<string, number>()
   const spans = messages.flatMap((message): Span[] => {

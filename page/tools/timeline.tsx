@@ -8,7 +8,7 @@ import { duration } from '../text/words.ts'
 import { runSpans } from './spans.ts'
 import type { RunSpans, Span } from './spans.ts'
 
-/** Shows durations: a waterfall for each loaded run, newest first. */
+/** Shows the durations of actions: one waterfall for each loaded run, newest run first. */
 export function Timeline({ store, session }: { readonly store: ConversationStore; readonly session: string }) {
   const { log, older, loaded } = useStore(store)
   const [now, setNow] = useState(Date.now())

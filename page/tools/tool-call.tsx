@@ -7,19 +7,19 @@ import { MarkedWords } from '../text/marked-words.tsx'
 import { duration, plural, size } from '../text/words.ts'
 import { Value } from './value.tsx'
 
-/** Shows the whole output of a call. The output stays open when the call scrolls out of view. */
+/** Opens a view of the whole output of a call. The view stays open when the call scrolls out of sight. */
 export const ShowOutput = createContext<(message: Message) => void>(() => undefined)
 
-/** Pattern of the words to mark in the message of the address. */
+/** Pattern of the words to mark in the message that the page's address names. */
 export const TargetWords = createContext<RegExp | undefined>(undefined)
 
 /** Shows a call and its duration on one line. When opened, it shows the arguments and the result. */
 export function ToolCall(props: {
   readonly message: Message
-  /** The arguments as the model sent them, if its message is loaded. */
+  /** The arguments as the model sent them. Undefined if the message with the call is not loaded. */
   readonly input: string | undefined
   readonly target: string | undefined
-  /** Whether the target is in the members' work for this call. */
+  /** Whether the message in the page's address is part of the members' work for this call. */
   readonly holdsTarget: boolean
   /** The members' work for this call. */
   readonly children?: ComponentChildren

@@ -5,7 +5,7 @@ import { Marked, MarkedWords } from '../text/marked-words.tsx'
 import { hasMark } from '../text/word-pattern.ts'
 import { isRawNumber } from './parse-value.ts'
 
-/** Number of entries that are shown at first, and with each further request. */
+/** Number of entries that are shown at first, and number of entries that each further request adds. */
 const STEP = 100
 const PREVIEW_CHARACTERS = 60
 /** Maximum depth at which small objects and lists are open at first. */
@@ -19,7 +19,7 @@ interface Props {
   readonly depth?: number
 }
 
-/** Shows a JSON value whose objects and lists can be opened. Closed ones are not rendered. */
+/** Shows a JSON value whose objects and lists can be expanded. The content of collapsed ones is not rendered. */
 export function Tree({ value, name, open = false, depth = 0 }: Props) {
   const pattern = useContext(MarkedWords)
   const [isOpen, setOpen] = useState(open)
@@ -34,7 +34,7 @@ export function Tree({ value, name, open = false, depth = 0 }: Props) {
       </div>
     )
   const entries = Object.entries(value)
-  /** A part with a marked word is always shown. */
+  /** An entry with a marked word is always shown. */
   const marked = (entry: unknown): boolean => pattern !== undefined && hasMark(JSON.stringify(entry), pattern)
   const last = Math.max(shown, pattern === undefined ? 0 : entries.findIndex(marked) + 1)
   const [begin, end] = Array.isArray(value) ? ['[', ']'] : ['{', '}']

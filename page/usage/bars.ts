@@ -4,13 +4,16 @@ import { compact, dollars, tokens } from '../text/words.ts'
 export const MEASURES = ['tokens', 'cost'] as const
 export type Measure = (typeof MEASURES)[number]
 
-/** A segment of a bar; `name` is its class, and its label in the legend. */
+/** A segment of a bar. `name` is both its CSS class and its label in the legend. */
 interface Part {
   readonly name: 'input' | 'output' | 'cost'
   readonly value: number
 }
 
-/** A bar for an entry. An unknown value has no length: it is marked, and its label says so. */
+/**
+ * A bar for an entry. If a value is unknown, the bar has length 0 and a mark, and its label says that the value is
+ * unknown.
+ */
 export interface Bar {
   readonly key: string | null
   readonly parts: readonly Part[]
@@ -50,7 +53,7 @@ function bar(
   return { key, parts: known, length: known.reduce((sum, { value }) => sum + value, 0), hasUnknown, label }
 }
 
-/** Formats the total cost of these entries. Some models may have no known price. */
+/** Formats the total cost of these entries. The price of some models may be unknown. */
 export function costOf(entries: readonly UsageEntry[]): string {
   const known = entries.flatMap(({ cost_usd: cost }) => cost ?? [])
   const isWhole = entries.every(({ unpriced_models: models = [] }) => models.length === 0)
@@ -59,7 +62,7 @@ export function costOf(entries: readonly UsageEntry[]): string {
   return isWhole ? sum : `${sum} and unknown`
 }
 
-/** Sums up these entries in one entry with its own key. */
+/** Sums up these entries in one entry with the key `key`. */
 export function together(key: string, entries: readonly UsageEntry[]): UsageEntry | undefined {
   const [first] = entries
   if (first === undefined) return undefined
@@ -89,7 +92,7 @@ export function together(key: string, entries: readonly UsageEntry[]): UsageEntr
 
 const LINES = 4
 
-/** Returns the values of a chart's grid lines, from 0 to the next round number above all of its bars. */
+/** Returns the values of a chart's grid lines. They go from 0 to the next round number above the longest bar. */
 export function scaleOf(bars: readonly Bar[]): readonly number[] {
   const longest = Math.max(0, ...bars.map(({ length }) => length))
   const most = longest > 0 ? longest : LINES

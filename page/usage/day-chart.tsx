@@ -12,8 +12,8 @@ const BOTTOM = 24
 const TOP = 14
 const BASE = HEIGHT - BOTTOM
 /**
- * Sizes in pixels: distance between two labels of days, half the width of a label, and height of the mark for unknown
- * values.
+ * Sizes in pixels: the distance between two labels of days, half the width of a label, and the height of the mark for
+ * unknown values.
  */
 const DAY_NAMES = 62
 const HALF_NAME = 19
@@ -34,7 +34,7 @@ interface Props {
   readonly measure: Measure
 }
 
-/** Shows a bar for each day. It is drawn in pixels, so that texts keep their size on a phone. */
+/** Shows a bar for each day. It is drawn in pixels, so that text keeps its size on a phone. */
 export function DayChart({ entries, days, measure }: Props) {
   const box = useRef<HTMLDivElement>(null)
   const width = useWidth(box)

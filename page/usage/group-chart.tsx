@@ -8,7 +8,7 @@ import { GroupName } from './group-name.tsx'
 import type { Group } from './group-name.tsx'
 import { Legend } from './legend.tsx'
 
-/** Maximum number of bars. The others are summed up in one bar; the table has each of them. */
+/** Maximum number of bars. All further entries are summed up in one bar; the table shows each of them. */
 const MAX_BARS = 12
 
 interface Props {

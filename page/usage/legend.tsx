@@ -1,7 +1,7 @@
 import { LEGENDS } from './bars.ts'
 import type { Bar, Measure } from './bars.ts'
 
-/** Explains the colours of a chart, and the mark for unknown values if there are any. */
+/** Explains the colours of a chart. If the chart has unknown values, also explains their mark. */
 export function Legend({ measure, bars }: { readonly measure: Measure; readonly bars: readonly Bar[] }) {
   return (
     <ul class="legend">

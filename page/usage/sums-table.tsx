@@ -6,7 +6,7 @@ import type { Group } from './group-name.tsx'
 
 const FIGURES = ['in', 'of which cached', 'out', 'completions', 'cost']
 
-/** Shows the figures of a chart as a table, which is also accessible without seeing the bars. */
+/** Shows the figures of a chart as a table, for people who cannot see the bars. */
 export function SumsTable({ by, entries }: { readonly by: Group; readonly entries: readonly UsageEntry[] }) {
   return (
     <details class="sums-details">

@@ -133,7 +133,7 @@ function ByGroup(props: {
   )
 }
 
-/** Shows the sums once they are read. */
+/** Shows the sums. Before they are read, shows that they are loading. If they cannot be read, shows the error. */
 function Read(props: {
   readonly entries: Entries | undefined
   readonly children: (entries: readonly UsageEntry[]) => ComponentChildren
