@@ -1,6 +1,6 @@
 /**
- * A program that rejects changes which AWS would reject in the middle of a deployment. Then it runs `cdk deploy --all`
- * with its own arguments.
+ * Rejects changes that AWS would reject in the middle of a deployment. Then runs `cdk deploy --all` with the arguments
+ * of this program.
  */
 import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation'
 import { spawn } from 'node:child_process'
@@ -16,7 +16,7 @@ try {
   const environment = environmentOf(argv)
   checkFixedSettings(environment, await readSearchOutputs(environment))
   const cdk = spawn(process.execPath, [CDK, 'deploy', '--all', ...argv], { stdio: 'inherit' })
-  // The terminal sends Ctrl-C to both processes. This one ignores it and waits for CDK to end.
+  // The terminal sends Ctrl-C to both processes. This process ignores it and waits until CDK ends.
   process.on('SIGINT', () => undefined)
   process.on('SIGTERM', () => cdk.kill('SIGTERM'))
   cdk.on('exit', (code) => (process.exitCode = code ?? 1))
@@ -38,8 +38,8 @@ function environmentOf(words: readonly string[]): Environment {
 }
 
 /**
- * Reads the outputs of the deployed search stack; undefined if it is not deployed or cannot be read. In the latter
- * case, CDK reports the reason.
+ * Reads the outputs of the deployed search stack. Undefined if the stack is not deployed, or if its outputs cannot be
+ * read. If they cannot be read, CDK later reports the reason.
  */
 async function readSearchOutputs({ name, region }: Environment): Promise<DeployedOutputs | undefined> {
   const client = new CloudFormationClient(region === undefined ? {} : { region })

@@ -9,8 +9,8 @@ import { drawFloors } from './floors.ts'
 import { buildPage } from './page.ts'
 
 /**
- * `npm run build`: writes the generated files, which are committed, or writes them below the given folder. A test
- * reports generated files that are outdated.
+ * `npm run build`: writes the generated files. They are committed, and a test reports outdated ones. With a folder as
+ * argument, they are written below that folder.
  */
 const to = resolve(argv[2] ?? join(import.meta.dirname, '..'))
 const types = join(to, 'functions/client/api-types.ts')

@@ -1,4 +1,4 @@
-/** The fields of the API's description that are read here. */
+/** Fields of a schema in the API's description that this module reads. */
 interface Schema {
   readonly $ref?: string
   readonly type?: string | readonly string[]
@@ -56,7 +56,7 @@ export function clientTypes({ paths, components }: Description): string {
   return [HEAD, ...schemas, all].join('\n')
 }
 
-/** Allows undefined, so that callers can pass on optional values. */
+/** Allows undefined in optional fields, so that callers can pass on optional values. */
 const orUndefined = (type: string): string => type.replaceAll(/^( +readonly \w+\?: .*)$/gm, '$1 | undefined')
 
 const comment = (text: string | undefined, indent = ''): string =>

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path'
 
 const ROOT = resolve(import.meta.dirname, '..')
 
-/** Builds the client as JavaScript with declarations, because Node runs no TypeScript in `node_modules`. */
+/** Builds the client as JavaScript with declarations, because Node does not run TypeScript in `node_modules`. */
 export function buildClient(folder: string): void {
   const argv = ['--project', 'build/client.tsconfig.json', '--outDir', folder]
   execFileSync(process.execPath, [join(ROOT, 'node_modules/typescript/bin/tsc'), ...argv], {

@@ -3,7 +3,7 @@ import { build } from 'vite'
 
 const ROOT = resolve(import.meta.dirname, '..')
 
-/** Builds the page: `index.html`, and its script and style. Their names change with their content. */
+/** Builds the page: `index.html`, its script and its style. The names of script and style change with their content. */
 export async function buildPage(folder: string): Promise<void> {
   await build({
     configFile: false,

@@ -16,7 +16,7 @@ export interface AppStackProps extends StackProps {
 
 /**
  * The stack with everything that runs. If it is deleted and deployed again, hints are lost, but the sweeper finds their
- * sessions. The secret with the models' keys and the address of the API are then new.
+ * sessions. The new stack has another secret for the models' keys, and another address of the API.
  */
 export class AppStack extends Stack {
   readonly tooltrail: Tooltrail

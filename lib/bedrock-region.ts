@@ -1,7 +1,8 @@
 import { EnvironmentError } from './environments.ts'
 
 /**
- * Prefixes of regions from which an inference profile certainly cannot be called, by the prefix of the profile's name.
+ * For each prefix of an inference profile's name: matches the regions from which such a profile certainly cannot be
+ * called.
  */
 const ELSEWHERE: { readonly [profile: string]: RegExp } = {
   us: /^(eu|ap|sa|me|af|il|cn|us-gov)-/,
@@ -17,7 +18,7 @@ const ELSEWHERE: { readonly [profile: string]: RegExp } = {
 
 /**
  * Throws `EnvironmentError` if a Bedrock model cannot be called from the region, judged by its inference profile or its
- * ARN. Otherwise every run would fail, and only the first run would show it.
+ * ARN. Without this check, the deployment would succeed, and every run would fail.
  */
 export function checkBedrockRegion(model: string, region: string): void {
   const own = /^arn:[^:]*:bedrock:([^:]*):/.exec(model)?.[1] ?? region

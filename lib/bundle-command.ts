@@ -2,12 +2,14 @@ import { argv, stderr } from 'node:process'
 import { bundleHandler, type BundleOptions, type Handler } from './bundle.ts'
 import { tryBundle } from './try-bundle.ts'
 
-/** A separate program, because constructs cannot await. Arguments: handler, folder, options as JSON. */
+/**
+ * Bundling runs in a separate program, because constructs cannot await. Arguments: handler, folder, options as JSON.
+ */
 const [handler, folder, json] = argv.slice(2) as [Handler, string, string]
 try {
   const options = JSON.parse(json) as BundleOptions
   await bundleHandler(handler, folder, options)
-  // Only the worker is tried, because it has all custom agents and tools.
+  // Only the worker's bundle is started for a test, because it has all custom agents and tools.
   if (handler === 'worker') tryBundle(folder, options.allowedHosts)
 } catch (error) {
   stderr.write(`${handler}: ${(error as Error).message}\n`)

@@ -10,7 +10,7 @@ export interface BundleOptions {
   readonly toolsFile?: string
   /** Contents of the `agents.json` that is shipped beside the code. */
   readonly agents?: string
-  /** Allowed hosts of the functions, for the trial start of the bundle. */
+  /** Allowed hosts of the functions, for the test start of the bundle. */
   readonly allowedHosts?: readonly string[]
 }
 
@@ -31,8 +31,8 @@ const BANNER = `import{createRequire as __createRequire}from'node:module';const 
 export const handlerFile = (handler: Handler): string => join(ROOT, 'functions/handlers', `${handler}.ts`)
 
 /**
- * Bundles a handler into a folder that Lambda runs as `index.handler`. It has one module for the start, and one for
- * each part that is loaded on demand, such as a model provider. Needs neither network nor Docker.
+ * Bundles a handler into a folder that Lambda runs as `index.handler`. The bundle has one module for the start, and one
+ * for each part that is loaded on demand, such as a model provider. Bundling needs neither network nor Docker.
  */
 export async function bundleHandler(
   handler: Handler,
@@ -68,7 +68,7 @@ export async function bundleHandler(
   return measure(metafile, folder)
 }
 
-/** Removes zod's messages in about 50 languages. They are a third of a function, and never shown. */
+/** Removes zod's messages in about 50 languages. They would be a third of a function's code, and are never shown. */
 const oneLocale: Plugin = {
   name: 'one-locale',
   setup({ onLoad }) {

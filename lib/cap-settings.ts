@@ -3,8 +3,8 @@ import { z } from 'zod'
 const whole = z.int().positive()
 
 /**
- * Limits of keys without their own: requests per second, concurrent runs, concurrent streams and waiting calls, and
- * tokens per day (UTC).
+ * Limits of keys without limits of their own: requests per second, concurrent runs, concurrent streams and waiting
+ * calls, and tokens per day (UTC).
  */
 export const keyCaps = z
   .strictObject({
@@ -20,7 +20,7 @@ export const tenantBudget = z
   .strictObject({
     tokensPerDay: whole.optional(),
     dollarsPerDay: z.number().positive().optional(),
-    /** Different limits of single tenants; null: no limit. */
+    /** Limits of single tenants that replace the general ones; null: no limit. */
     tenants: z
       .record(
         z.string().regex(/^[a-z0-9-]{1,64}$/, 'is not the name of a tenant'),

@@ -8,14 +8,16 @@ const UNKNOWN = '…'
 const WILDCARD = 'AwsSolutions-IAM5'
 
 /**
- * Returns the id to acknowledge for a resource with a `*`. The id contains the part of the resource's name after the last token.
+ * Returns the id of the finding to acknowledge for a resource with a `*`. The id contains the part of the resource's
+ * name after the last token.
  */
 export const wildcardId = (resource: string): string =>
   `${WILDCARD}[Resource::${resource.replace(/^.*\$\{Token\[[^\]]*\]\}/, UNKNOWN)}]`
 
 /**
- * The rules of AwsSolutions. A finding about a resource with a `*` is acknowledged by the end of the resource's name. The
- * beginning is the output of another stack, which is written into the template after the construct that grants it.
+ * The rules of AwsSolutions. A finding about a resource with a `*` is acknowledged by the end of the resource's name
+ * only. The beginning of the name is unknown: it is the output of another stack, which is written into the template
+ * later.
  */
 export class HouseChecks extends AwsSolutionsChecks {
   protected override applyRule(params: IApplyRule): void {

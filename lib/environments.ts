@@ -13,20 +13,26 @@ import {
   searchKinds,
 } from './setting-formats.ts'
 
-/** An environment has unusable settings. The message names each wrong one. */
+/** The settings of an environment are unusable. The message names each wrong setting. */
 export class EnvironmentError extends Error {
   override readonly name = 'EnvironmentError'
 }
 
 const whole = z.int().positive()
-/** Values of https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_PutRetentionPolicy.html */
+/**
+ * Numbers of days that CloudWatch Logs accepts:
+ * https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_PutRetentionPolicy.html
+ */
 const LOG_DAYS = [
   1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653,
 ]
-/** Values that AWS WAF accepts: https://docs.aws.amazon.com/waf/latest/APIReference/API_RateBasedStatement.html */
+/** Limits that AWS WAF accepts: https://docs.aws.amazon.com/waf/latest/APIReference/API_RateBasedStatement.html */
 const rateLimit = z.int().min(10).max(2_000_000_000)
 
-/** Maximum characters of lists in a function's environment of 4 KB, half of which is for tenants' budgets. */
+/**
+ * Maximum characters of all lists in a function's environment. The environment has 4 KB, half of which is reserved for
+ * tenants' budgets.
+ */
 const MAX_LIST_CHARACTERS = 1_000
 
 const settings = z
@@ -40,13 +46,13 @@ const settings = z
       .string()
       .regex(/^[a-z]{2}(-[a-z]+)+-\d$/, 'is not a region, such as eu-central-1')
       .optional(),
-    /** Model of agents that name none. `bedrock/…` needs no key; keys of other providers go into the secret. */
+    /** Model of agents without `model`. `bedrock/…` needs no key; keys of other providers are stored in the secret. */
     model: z.string().regex(/^[a-z0-9-]+\/.+$/, 'is not of the form provider/model'),
     /** Path of the agents' file. Default: `agents.json` if it exists, otherwise only the built-in default agent. */
     agentsFile: z.string().min(1).optional(),
     /** Path of a TypeScript module that exports `tools`: your own tools, deployed with the functions. */
     toolsFile: z.string().min(1).optional(),
-    /** Days without activity after which a session is deleted, for agents that do not set `ttl_days`. */
+    /** Days without activity after which a session is deleted. Applies to agents that do not set `ttl_days`. */
     sessionDays: whole.optional(),
     search: searchKinds,
     logLevel: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
@@ -56,43 +62,56 @@ const settings = z
     retain: z.boolean().default(true),
     /** Continuous backups of the table for 35 days. */
     pointInTimeRecovery: z.boolean().default(true),
-    /** A table that was restored from a backup and replaces the stack's own: docs/operations/restore.md. */
+    /**
+     * A table that was restored from a backup. It is used instead of the stack's own table: docs/operations/restore.md.
+     */
     restoredTable: restoredTable.optional(),
-    /** A bucket of outputs that another deployment has kept, instead of the stack's own: docs/operations/restore.md. */
+    /**
+     * A bucket of outputs that another deployment has left. It is used instead of the stack's own bucket:
+     * docs/operations/restore.md.
+     */
     restoredBucket: z
       .string()
       .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, 'is not the name of a bucket')
       .optional(),
     /** Logs each request to the bucket in a second bucket. */
     bucketAccessLogs: z.boolean().default(false),
-    /** Address for alarms. AWS asks the address to confirm. Required with `retain`. */
+    /** Address to which alarms are sent. AWS asks its owner for a confirmation. Required with `retain`. */
     alarmEmail: z.email('is not an email address').optional(),
-    /** Tags of every resource that can have some, in addition to `tooltrail:environment`. */
+    /** Tags, in addition to `tooltrail:environment`, of every resource that can have tags. */
     tags: tags.default({}),
-    /** Dollars a month. An email is sent when the account reaches 80 % of them, or will exceed them. */
+    /**
+     * Monthly limit of the account in US dollars. An email is sent when the costs reach 80 % of it, or will probably
+     * exceed it.
+     */
     monthlyBudget: whole.optional(),
     /** Maximum number of runs that the queue's workers execute concurrently. It also limits the bill for models. */
     maxWorkers: z.int().min(2).max(1_000).default(20),
     /**
-     * Maximum number of requests that the API handles concurrently, including streams and waiting calls. These
-     * executions of the account are reserved for it. As with `reserveConcurrency`, AWS keeps the last 100 of the
-     * account unreserved. Default: no limit.
+     * Maximum number of requests that the API handles concurrently, including streams and waiting calls. This number of
+     * the account's executions is reserved for the API. As with `reserveConcurrency`, AWS does not allow reserving the
+     * last 100 of the account. Default: no limit.
      */
     maxRequests: whole.optional(),
     /**
-     * Reserves Lambda executions for the indexer and the sweeper, whatever the API and the workers use. The account's
-     * limit of concurrent executions must be at least 102 higher than `indexerConcurrency`. AWS refuses to reserve the
-     * last 100, and new accounts begin with 10.
+     * Reserves Lambda executions for the indexer and the sweeper, so that the API and the workers cannot use them up.
+     * The account's limit of concurrent executions must exceed `indexerConcurrency` by at least 102. AWS does not allow
+     * reserving the last 100, and new accounts begin with a limit of 10.
      */
     reserveConcurrency: z.boolean().default(false),
-    /** Executions reserved for the indexer, with `reserveConcurrency`: one per shard of the table's stream. */
+    /**
+     * Number of executions that are reserved for the indexer if `reserveConcurrency` is set: one per shard of the
+     * table's stream.
+     */
     indexerConcurrency: z.int().min(2).max(1_000).default(20),
-    /** Initial throughput per second. The default is 12,000 reads and 4,000 writes; more has a one-time price. */
+    /**
+     * Initial throughput per second. The default is 12,000 reads and 4,000 writes. AWS charges once for higher values.
+     */
     warmThroughput: z.strictObject({ reads: z.int().min(12_000), writes: z.int().min(4_000) }).optional(),
     /**
      * A new version of the functions gets this percentage of the work for these minutes, and then all of it. Alarms
-     * roll it back. `off`: all at once, also for one deployment with `-c canary=off`. Default: no versions; the
-     * functions are replaced.
+     * roll it back. `off`: a new version gets all work at once; `-c canary=off` has this effect for one deployment.
+     * Default: no versions; the functions are replaced.
      */
     canary: z
       .union(
@@ -101,32 +120,34 @@ const settings = z
       )
       .optional(),
     /**
-     * Processes of the API that are started in advance, so that requests need not wait for a start. Each costs about $9
-     * a month. As with `reserveConcurrency`, AWS keeps the last 100 executions of the account unreserved.
+     * Number of API processes that are started in advance, so that requests need not wait for a start. Each costs about
+     * $9 a month. As with `reserveConcurrency`, AWS does not allow reserving the last 100 executions of the account.
      */
     provisionedConcurrency: whole.optional(),
     /**
-     * Destination of the runs' spans: an address that accepts OTLP over HTTP, without `/v1/traces`. Headers, such as a
-     * key, are in the models' secret as `OTEL_EXPORTER_OTLP_HEADERS`.
+     * Destination of the runs' spans: an address that accepts OTLP over HTTP, without `/v1/traces`. Headers for it,
+     * such as a key, are stored in the models' secret as `OTEL_EXPORTER_OTLP_HEADERS`.
      */
     traceEndpoint: traceEndpoint.optional(),
-    /** `host` or `host:port` of MCP servers and receivers of callbacks that may have internal addresses and plain HTTP. */
+    /**
+     * `host` or `host:port` of MCP servers and callback receivers for which internal addresses and plain HTTP are
+     * allowed.
+     */
     allowedHosts: z.array(allowedHost).default([]),
     /** Whether X-Ray receives the times of requests and invocations. */
     xray: z.boolean().default(false),
-    /** Requests per second to paths that need a key (`/v1`, `/openai`, `/mcp`), and the maximum burst. */
+    /** Limits of paths that need a key (`/v1`, `/openai`, `/mcp`): requests per second, and the maximum burst. */
     throttle: z.strictObject({ rate: whole, burst: whole }).default({ rate: 50, burst: 100 }),
     /** Limits of all other paths, such as the page, webhooks and Slack. Requests with a key do not count here. */
     openThrottle: z.strictObject({ rate: whole, burst: whole }).default({ rate: 25, burst: 50 }),
     /**
-     * The role with which API Gateway writes logs belongs to the account and region. `own`: each deployment creates a
-     * role and sets it for all APIs there. `shared`: another stack has set one, and this environment changes nothing in
-     * the account.
+     * `own`: each deployment creates a role with which API Gateway writes logs, and sets it for the whole account and
+     * region. `shared`: another stack has set the role, and this environment changes nothing in the account.
      */
     apiGatewayLogs: z.enum(['own', 'shared']).default('own'),
     keyCaps,
     tenantBudget,
-    /** Limits of requests in 5 minutes. It also blocks known bad addresses. Costs about $8 a month. */
+    /** A firewall. It limits the requests in 5 minutes, and blocks known bad addresses. Costs about $8 a month. */
     firewall: z.strictObject({ requestsPerAddress: rateLimit, requestsPerKey: rateLimit.optional() }).optional(),
     /** Origins of web pages that may call the API; `*` for any. */
     corsOrigins: z.array(origin).default([]),
@@ -142,22 +163,28 @@ const settings = z
         message: 'is not a zone that contains the name',
       })
       .optional(),
-    /** VPC endpoints for `execute-api` that are the only way to the API. Default: it is reachable from everywhere. */
+    /**
+     * Ids of VPC endpoints for `execute-api`. If set, the API can be reached only through them. Default: it is
+     * reachable from everywhere.
+     */
     vpcEndpoints: z
       .array(z.string().regex(/^vpce-[0-9a-f]{8,17}$/, 'is not the id of a VPC endpoint'))
       .min(1)
       .optional(),
     /**
-     * Key that encrypts table, bucket, queues, secret and index. Default: keys that AWS manages, without cost. It
-     * cannot change after the first deployment, because AWS encrypts a domain or a collection permanently with one key.
-     * `npm run deploy` therefore rejects another one.
+     * ARN of the key that encrypts table, bucket, queues, secret and index. Default: keys that AWS manages, without
+     * cost. The setting cannot change after the first deployment, because a domain or a collection keeps its key for
+     * ever. `npm run deploy` therefore rejects a change.
      */
     encryptionKey: arn('kms')
       .regex(/:key\/[^/]+$/, 'is not the ARN of a key: rights cannot name an alias')
       .optional(),
-    /** Subnets of the functions, which then reach only what the subnets reach: docs/operations/deploy.md. */
+    /**
+     * Subnets of the functions. The functions then reach only the addresses that the subnets reach:
+     * docs/operations/deploy.md.
+     */
     vpc: network.optional(),
-    /** ARN of a managed policy that limits every role of the stacks. */
+    /** ARN of a managed policy that limits the rights of every role of the stacks. */
     permissionsBoundary: arn('iam')
       .regex(/:policy\/.+$/, 'is not the ARN of a policy')
       .optional(),
@@ -165,7 +192,7 @@ const settings = z
     allowedAddresses: z.array(addressRange).min(1).optional(),
     /**
      * Roles of people and pipelines that may rebuild, redrive and count the index of a serverless collection. `-c
-     * operator=<role ARN>` adds one, as long as it is given at each deployment.
+     * operator=<role ARN>` adds one. It must be repeated at each deployment, or the role loses the right.
      */
     operators: z.array(arn('iam')).default([]),
   })
@@ -212,11 +239,11 @@ export type Environment = z.output<typeof settings> & {
 }
 
 /**
- * The environments that `-c env=…` may name. Add your own, with `lib/own-environment.ts` as a template. The name
- * separates its resources from those of other environments, even in the same account.
+ * The environments that `-c env=…` may name. Add your own environments; `lib/own-environment.ts` is a template. The
+ * name of an environment separates its resources from those of other environments, even in the same account.
  */
 const ENVIRONMENTS: { readonly [name: string]: EnvironmentSettings } = {
-  /** Costs almost nothing while it is unused, and keeps nothing when it is deleted. */
+  /** Costs almost nothing while it is not used. Its data are deleted together with its stacks. */
   dev: {
     model: 'demo/demo',
     search: { kind: 'serverless' },
@@ -239,8 +266,8 @@ const ENVIRONMENTS: { readonly [name: string]: EnvironmentSettings } = {
     bucketAccessLogs: true,
     throttle: { rate: 200, burst: 400 },
     openThrottle: { rate: 100, burst: 200 },
-    // The keys' limit of 20 requests per second, for five minutes, because a program calls with one key from one
-    // address.
+    // The limit per address is the keys' limit of 20 requests per second, for five minutes. It must not be lower,
+    // because a program calls with one key from one address.
     firewall: { requestsPerAddress: 6_000, requestsPerKey: 12_000 },
     maxWorkers: 200,
     reserveConcurrency: true,
@@ -248,15 +275,21 @@ const ENVIRONMENTS: { readonly [name: string]: EnvironmentSettings } = {
   },
 }
 
-/** Names of collections have at most 28 characters, and names of their policies 32. */
+/**
+ * The limit of 12 characters comes from two limits of AWS: names of collections have at most 28 characters, names of
+ * their policies 32.
+ */
 const NAME = /^[a-z][a-z0-9-]{0,11}$/
 
-/** Settings that `-c` may override at deployment. */
+/** Settings that `-c` overrides for one deployment. */
 export interface Given {
   readonly alarmEmail?: unknown
-  /** Only for an environment with versions. */
+  /** Allowed only if the environment has versions. */
   readonly canary?: unknown
-  /** ARN of a role, such as the deployer's, that is an operator in addition to those of the settings. */
+  /**
+   * ARN of a role that becomes an operator, in addition to the operators in the settings. An example is the role that
+   * deploys.
+   */
   readonly operator?: unknown
 }
 

@@ -7,8 +7,8 @@ export const NO_KEY = 'none'
 export type DeployedOutputs = Readonly<Record<string, string>>
 
 /**
- * Throws `EnvironmentError` for changes that AWS cannot make in place. `deployed` has the outputs of the deployed
- * search stack; undefined before the first deployment.
+ * Throws `EnvironmentError` for changes of settings that AWS cannot make in place. `deployed`: the outputs of the
+ * deployed search stack; undefined before the first deployment.
  */
 export function checkFixedSettings({ name, encryptionKey, search }: Environment, deployed?: DeployedOutputs): void {
   const before = deployed?.['EncryptionKey']

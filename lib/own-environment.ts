@@ -13,7 +13,7 @@ import type { EnvironmentSettings } from './environments.ts'
  * operators.
  */
 export const OWN_ENVIRONMENT = {
-  // Location. Without these two settings: the account and region of the credentials.
+  // Location. If these two settings are missing, the account and region of the credentials apply.
   account: '111122223333',
   region: 'eu-central-1',
 
@@ -54,16 +54,16 @@ export const OWN_ENVIRONMENT = {
   traceEndpoint: 'https://otlp.example.com',
   xray: true,
 
-  // MCP servers and callback receivers without https, such as ['tools.example.com:8080'].
+  // MCP servers and callback receivers that have no HTTPS, such as ['tools.example.com:8080'].
   allowedHosts: [],
 
   // Limits of requests.
   throttle: { rate: 100, burst: 200 },
   openThrottle: { rate: 50, burst: 100 },
-  apiGatewayLogs: 'own', // `shared` if another stack has set the account's role for API Gateway's logs
+  apiGatewayLogs: 'own', // `shared` means that another stack has set the account's role for API Gateway's logs
   keyCaps: { requestsPerSecond: 50, activeRuns: 100, openCalls: 200, tokensPerDay: 50_000_000 },
   tenantBudget: { dollarsPerDay: 200 },
-  firewall: { requestsPerAddress: 15_000, requestsPerKey: 15_000 }, // the limit of a key for five minutes
+  firewall: { requestsPerAddress: 15_000, requestsPerKey: 15_000 }, // a key's 50 requests per second, for five minutes
   corsOrigins: ['https://app.example.com'],
   customDomain: {
     name: 'agents.example.com',
@@ -71,19 +71,21 @@ export const OWN_ENVIRONMENT = {
     hostedZone: { id: 'Z0123456789ABCDEFGHIJ', name: 'example.com' },
   },
 
-  // Instead of a custom domain: VPC endpoints that are the only way to the API, such as ['vpce-0123456789abcdef0'].
+  // Ids of VPC endpoints through which alone the API can be reached, such as ['vpce-0123456789abcdef0']. They replace a
+  // custom domain.
   vpcEndpoints: undefined,
 
   // Your own key, and the roles that may operate a serverless collection.
   encryptionKey: 'arn:aws:kms:eu-central-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab',
   operators: ['arn:aws:iam::111122223333:role/operators'],
 
-  // Settings for company rules: a network, a boundary of all roles, and addresses that may call the API.
+  // Settings that a company's rules may require: a network, a boundary for all roles, and addresses that may call the
+  // API.
   vpc: { subnets: ['subnet-0123456789abcdef0', 'subnet-0123456789abcdef1'], securityGroups: ['sg-0123456789abcdef0'] },
   permissionsBoundary: 'arn:aws:iam::111122223333:policy/boundary',
   allowedAddresses: ['203.0.113.0/24', '2001:db8::/32'],
 
-  // Only after a restore, or to use a bucket of a deleted environment: docs/operations/restore.md.
+  // Needed only after a restore, or to use the bucket of a deleted environment: docs/operations/restore.md.
   restoredTable: {
     name: 'tooltrail-restored',
     stream: 'arn:aws:dynamodb:eu-central-1:111122223333:table/tooltrail-restored/stream/2026-11-22T05:00:00.000',

@@ -4,12 +4,12 @@ import { z } from 'zod'
 export const arn = (service: string): z.ZodString =>
   z.string().regex(new RegExp(`^arn:aws[a-z-]*:${service}:`), `is not an ARN of ${service}`)
 
-/** Schema of the characters that AWS allows in names and values of tags. */
+/** Matches a text with only those characters that AWS allows in names and values of tags. */
 const tag = z
   .string()
   .regex(/^[\p{L}\p{N}\p{Zs}_.:/=+\-@]*$/u, 'has other characters than letters, digits, spaces and _.:/=+-@')
 
-/** Schema of a host in lower case, as in an address. */
+/** Schema of a host in lower case, with the form that it has in an address. */
 export const allowedHost = z
   .string()
   .regex(/^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/, 'is not a host or host:port')
@@ -22,21 +22,18 @@ export const addressRange = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]
 
 const idOf = (kind: string) => z.string().regex(new RegExp(`^${kind}-[0-9a-f]{8,17}$`), `is not the id of a ${kind}`)
 
-/**
- * Schema of a network of the account: the subnets of the functions, and the endpoint that is the only way to a
- * collection.
- */
+/** Schema of a network of the account. It has the subnets of the functions, and an endpoint for the collection. */
 export const network = z.strictObject({
   subnets: z.array(idOf('subnet')).min(1).max(16),
   securityGroups: z.array(idOf('sg')).min(1).max(5),
   /**
-   * Id of an OpenSearch Serverless endpoint in the network. Default: the collection is reachable over the internet, by
-   * signed requests.
+   * Id of an OpenSearch Serverless endpoint in the network. If set, the collection can be reached only through it.
+   * Default: the collection is reachable over the internet, by signed requests.
    */
   collectionEndpoint: idOf('vpce').optional(),
 })
 
-/** Schema of an origin as browsers send it. With a trailing slash, it would never match. */
+/** Schema of an origin in the form that browsers send. An origin with a trailing slash would never match. */
 export const origin = z
   .string()
   .regex(/^(?:\*|[a-z][a-z0-9+.-]*:\/\/[^/?#@\s,A-Z]+)$/, 'is no origin, such as https://app.example.com, and not *')
@@ -54,7 +51,7 @@ export const restoredTable = z
     message: 'is the stream of another table',
   })
 
-/** Maximum number of tags of a resource in AWS. */
+/** Maximum number of tags that AWS allows for a resource. */
 const MAX_TAGS = 50
 
 /** Schema of tags: names and values. */
@@ -76,8 +73,8 @@ export const traceEndpoint = z
 const serverless = z.strictObject({
   kind: z.literal('serverless'),
   /**
-   * Maximum capacity units, separately for indexing and for searching. They limit the bill, and AWS accepts only these
-   * numbers.
+   * Maximum number of capacity units: one limit for indexing and one for searching. The limits bound the bill. AWS
+   * accepts only these numbers.
    */
   maxCapacity: z.literal([2, 4, 8, 16, 32, 48, 64, 80, 96]).default(4),
 })
@@ -86,16 +83,16 @@ const domain = z.strictObject({
   kind: z.literal('domain'),
   instance: z.string().regex(/^[a-z0-9]+\.[a-z0-9]+\.search$/, 'is not an instance type, such as r7g.large.search'),
   nodes: z.int().positive().max(60),
-  /** Disk of each node, in GiB. */
+  /** Size of each node's disk, in GiB. */
   volume: z.int().min(10).max(16_384).default(20),
   /**
-   * Whether the domain has three zones, one of them on standby, and separate master nodes. Not possible with t3
+   * Whether the domain has three zones, one of which is on standby, and separate master nodes. Not possible with t3
    * instances.
    */
   standby: z.boolean().default(false),
 })
 
-/** Schema of the history index: a collection that sleeps while it is unused, or a domain of nodes. */
+/** Schema of the history index: a collection that sleeps while it is not used, or a domain of nodes. */
 export const searchKinds = z.discriminatedUnion('kind', [serverless, domain], {
   error: ({ code }) => (code === 'invalid_union' ? `must be 'serverless' or 'domain'` : undefined),
 })

@@ -6,7 +6,7 @@ import { EnvironmentError } from './environments.ts'
 
 const AGENTS_FILE = 'agents.json'
 
-/** Schema of the agent fields that are needed here; the functions check the others. */
+/** Schema of the agent fields that the stacks need; the functions check the other fields. */
 const agent = z.looseObject({
   model: z.string().optional(),
   policies: z
@@ -21,7 +21,7 @@ const file = z.looseObject({ agents: z.record(z.string(), agent) })
 export interface ShippedAgents {
   /** The content of the functions' `agents.json`. */
   readonly json: string
-  /** `provider/model` of every agent that names one, and of its summaries. */
+  /** Every `provider/model` that an agent names, for itself or for its summaries. */
   readonly models: readonly string[]
 }
 
@@ -29,8 +29,9 @@ export interface ShippedAgents {
 export const defaultAgentsFile = (): string | undefined => (existsSync(AGENTS_FILE) ? AGENTS_FILE : undefined)
 
 /**
- * Reads the agents that are deployed with the code: those of `path`, or only the built-in default agent. Agents without
- * `ttl_days` get `sessionDays`. Throws `EnvironmentError` for a file that does not exist or cannot be read.
+ * Reads the agents that are deployed with the code: the agents in the file `path`. Without `path`, there is only the
+ * built-in default agent. Agents without `ttl_days` get `sessionDays`. Throws `EnvironmentError` for a file that does
+ * not exist or cannot be read.
  */
 export function shipAgents(path: string | undefined, sessionDays?: number): ShippedAgents {
   const { agents, ...rest } = path === undefined ? { agents: {} } : parse(path)

@@ -6,7 +6,7 @@ import type { WorkerVariables } from '../functions/runtime/settings/config.ts'
 const STARTED_MS = 60_000
 
 /**
- * Variables that a function reads when it starts. It connects to nothing before its first event, so any values are
+ * Variables that a function reads when it starts. It connects to no service before its first event, so any values are
  * sufficient.
  */
 const VARIABLES = {
@@ -23,8 +23,9 @@ const VARIABLES = {
 } satisfies WorkerVariables
 
 /**
- * Starts the bundled worker once, like Lambda. This finds agents that name missing tools or members, and tools that
- * cannot be loaded, before they prevent functions from starting. Throws the worker's error.
+ * Starts the bundled worker once, like Lambda. The start fails if an agent names a missing tool or member, or if a tool
+ * cannot be loaded. Such faults are thus found before the deployment, in which no function would start. Throws the
+ * worker's error.
  */
 export function tryBundle(folder: string, allowedHosts: readonly string[] = []): void {
   const allowed: Partial<WorkerVariables> = { TOOLTRAIL_ALLOWED_HOSTS: allowedHosts.join(',') }

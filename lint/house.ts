@@ -1,6 +1,9 @@
 import { relative, resolve, sep } from 'node:path'
 
-/** Floors of the folders. Imports must point to a lower floor; folders on one floor do not import each other. */
+/**
+ * Floors of the folders. A file may import only files on lower floors. Folders on the same floor do not import each
+ * other.
+ */
 export const FLOORS: { readonly [folder: string]: number } = {
   client: 1,
   domain: 1,
@@ -20,7 +23,10 @@ export const FLOORS: { readonly [folder: string]: number } = {
   cli: 6,
   handlers: 6,
 }
-/** Floors of the listed subfolders within a folder. Files outside them are on the lowest floor. */
+/**
+ * Floors of subfolders within a folder. Files of the folder that are in no listed subfolder are on the lowest of these
+ * floors.
+ */
 const SUBFOLDERS: { readonly [folder: string]: { readonly [subfolder: string]: number } } = {
   agent: { events: 1, loop: 1, worker: 2, imports: 3, service: 4 },
   runtime: { aws: 1, lambda: 2, local: 2 },
@@ -36,14 +42,17 @@ const DOMAIN_MODULES: { readonly [file: string]: string } = {
 const NAMELESS = /(^|\/)(utils?|helpers?|common|misc|shared|index)(\/|\.ts$)/
 
 interface Place {
-  /** The floor's folder. For adapters, it includes the technology: `adapters/sqlite`. */
+  /** The file's folder. For adapters, it includes the technology: `adapters/sqlite`. */
   readonly folder: string
   readonly floor: number
-  /** The file's subfolder, if the folder has some; empty for a file outside them. */
+  /** The file's subfolder, if it is listed in `SUBFOLDERS`; otherwise empty. */
   readonly subfolder: string
 }
 
-/** Returns why a file may not import `specifier`; undefined if it may. Paths are relative to the root, with `/`. */
+/**
+ * Returns the reason why a file may not import `specifier`; undefined if it may. Paths are relative to the root and
+ * contain `/`.
+ */
 export function refusal(file: string, specifier: string, typeOnly = false): string | undefined {
   if (/^(bin|lib)\//.test(file)) return refusedInfrastructure(file, specifier, typeOnly)
   const from = placeOf(file)
@@ -51,7 +60,7 @@ export function refusal(file: string, specifier: string, typeOnly = false): stri
   if (!specifier.startsWith('.')) return refusedPackage(from, file, specifier)
   const target = relativePath(resolve('/', file, '..', specifier))
   const to = placeOf(target)
-  // The runtime reads the version that the program reports.
+  // The runtime may import package.json, from which it reads the version that the program reports.
   if (target === 'package.json' && from.folder === 'runtime') return undefined
   if (to === undefined) return `functions/ must not import ${target}, which is not on a floor`
   if (to.folder === from.folder) return refusedSubfolder(from, to, target)
@@ -70,7 +79,7 @@ function refusedSubfolder({ folder, subfolder }: Place, to: Place, target: strin
 }
 
 /**
- * Checks imports of the AWS stacks. They may know only which variables the code reads, and how settings are checked.
+ * Checks imports of the AWS stacks. The stacks may depend only on the code's variables, and on the checks of settings.
  */
 function refusedInfrastructure(file: string, specifier: string, typeOnly: boolean): string | undefined {
   if (!specifier.startsWith('.')) return undefined

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
 import * as module from 'node:module'
 
-// Plain JavaScript, because it must run if nothing is installed or the pinned Node is missing. It runs before every npm
-// script.
+// Runs before every npm script. It is plain JavaScript, because it must also run if no package is installed or Node is
+// too old.
 const require = module.createRequire(import.meta.url)
 const { dependencies = {} } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
 const missing = Object.keys(dependencies).find(
@@ -13,7 +13,7 @@ if (missing !== undefined) {
   process.exit(1)
 }
 const [major, minor] = process.versions.node.split('.').map(Number)
-// Before 24.7, `node:sqlite` fails with "column index out of range".
+// In versions before 24.7, `node:sqlite` fails with "column index out of range".
 if (major < 24 || (major === 24 && minor < 7)) {
   console.error(
     `Tooltrail runs on Node 24.7 or newer, but this is ${process.version}: the pinned Node was not installed, because optional ` +
@@ -22,5 +22,5 @@ if (major < 24 || (major === 24 && minor < 7)) {
   )
   process.exit(1)
 }
-// Later starts reuse the compiled code, and take about half the time.
+// Stores the compiled code. Later starts reuse it, and take about half the time.
 module.enableCompileCache()

@@ -4,8 +4,8 @@ import { existsSync } from 'node:fs'
 import { isatty } from 'node:tty'
 import { fileURLToPath } from 'node:url'
 
-// Plain JavaScript, because any Node may start it. The program is TypeScript in a checkout, and compiled in the
-// package.
+// This file is plain JavaScript, because any version of Node may start it. The program itself is TypeScript in a
+// checkout, and JavaScript in the package.
 const own = fileURLToPath(new URL('../node_modules/.bin/node', import.meta.url))
 const source = new URL('../functions/cli/tooltrail.ts', import.meta.url)
 const compiled = new URL('../functions/cli/tooltrail.js', import.meta.url)
@@ -15,14 +15,15 @@ const [major, minor] = process.versions.node.split('.').map(Number)
 const isOld = major < 24 || (major === 24 && minor < 7)
 if (isOld && existsSync(own)) {
   const child = spawn(own, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: 'inherit' })
-  // A terminal sends Ctrl-C to both processes, and the child handles it. Any other sender reaches only this process.
+  // A terminal sends Ctrl-C to both processes, so the child handles it itself. Any other sender signals only this
+  // process, which forwards the signal.
   const isAtTerminal = [0, 1, 2].some((file) => isatty(file))
   process.on('SIGINT', () => void (isAtTerminal || child.kill('SIGINT')))
   for (const signal of ['SIGTERM', 'SIGHUP', 'SIGQUIT']) process.on(signal, () => child.kill(signal))
   child.on('exit', (code, signal) => {
     if (signal === null) process.exitCode = code ?? 1
     else {
-      // Without listeners, the signal ends this process, so that its starter sees the signal.
+      // Without listeners, the signal ends this process. So the starter of this process sees the signal.
       process.removeAllListeners(signal)
       process.kill(process.pid, signal)
     }

@@ -13,8 +13,8 @@ interface Right {
    */
   readonly conditions?: Readonly<Record<string, object>>
   /**
-   * Why resources contain a `*`.
-   * @default - none does
+   * The reason why the resources contain a `*`.
+   * @default - no resource contains a `*`
    */
   readonly because?: string
 }

@@ -8,9 +8,9 @@ export interface MonthlyBudgetProps {
 }
 
 /**
- * Sends an email when the account's monthly costs are near a limit, or will exceed it. The budget covers the whole
- * account: costs can be separated by tags only after these were activated by hand, and a budget without data never
- * warns. It stops no work.
+ * Sends an email when the account's monthly costs approach the limit, or will probably exceed it. It stops no work. The
+ * budget covers the whole account. A budget of one tag would need tags that were activated by hand, and never warns
+ * while it has no data.
  */
 export class MonthlyBudget extends Construct {
   constructor(scope: Construct, id: string, { limit, email }: MonthlyBudgetProps) {

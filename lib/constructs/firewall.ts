@@ -8,10 +8,10 @@ export interface FirewallProps {
   readonly requestsPerAddress: number
   /**
    * Limit of requests per API key in 5 minutes.
-   * @default - only the limits of its addresses
+   * @default - no limit per key, only per address
    */
   readonly requestsPerKey?: number | undefined
-  /** Prefix of its metrics, which is the only way to distinguish firewalls in CloudWatch. */
+  /** Prefix of the firewall's metrics. Only this prefix distinguishes firewalls in CloudWatch. */
   readonly name: string
 }
 
@@ -56,8 +56,8 @@ export class Firewall extends Construct {
 }
 
 /**
- * Counts requests by the value of the header, which WAF does not store. Requests without the header are counted by
- * address only.
+ * Counts requests by the value of the header with the key, which WAF does not store. Requests without the header are
+ * counted by address only.
  */
 const oneKey = (limit: number) => ({
   name: 'one-key',

@@ -2,7 +2,7 @@ import type { IGrantable } from 'aws-cdk-lib/aws-iam'
 import type { IKey } from 'aws-cdk-lib/aws-kms'
 
 /**
- * The single rights to a key that DynamoDB, S3, SQS and Secrets Manager need on behalf of their callers. `ReEncrypt*`
+ * Only those rights to a key that DynamoDB, S3, SQS and Secrets Manager need on behalf of their callers. `ReEncrypt*`
  * is not needed.
  */
 const USES = [
@@ -15,9 +15,7 @@ const USES = [
   'kms:ReEncryptTo',
 ]
 
-/**
- * Grants reading and writing data that are encrypted with `key`. Without a key of your own, there is nothing to grant.
- */
+/** Grants reading and writing data that are encrypted with `key`. Does nothing without a key. */
 export function grantKeyUse(key: IKey | undefined, grantee: IGrantable): void {
   key?.grant(grantee, ...USES)
 }

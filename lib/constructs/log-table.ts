@@ -34,8 +34,8 @@ export interface LogTableProps {
   /** @default - a key of AWS, without cost */
   readonly encryptionKey?: IKey | undefined
   /**
-   * A table that was restored from a backup of this one, with a stream of new and old images. It is used instead of the
-   * table that the construct creates, which remains unchanged.
+   * A table that was restored from a backup of this table, with a stream of new and old images. It is used instead of
+   * the table that the construct creates, which remains unchanged.
    * @default - the table that the construct creates
    */
   readonly restored?: RestoredTable | undefined
@@ -43,12 +43,12 @@ export interface LogTableProps {
 
 export interface RestoredTable {
   readonly name: string
-  /** ARN of its stream. */
+  /** ARN of the table's stream. */
   readonly stream: string
 }
 
 /**
- * Partitions of keys: one for each hash of a secret, and one with the list of keys
+ * Partitions of API keys: one for each hash of a secret, and one with the list of keys
  * (`functions/adapters/dynamodb/key-store.ts`).
  */
 const KEY_PARTITIONS = ['K#*', 'KEYS']
@@ -57,12 +57,13 @@ const GROUP_INDEX = 'by_group'
 const OWNER_INDEX = 'by_owner'
 const DUE_INDEX = 'by_due'
 
-/** An atomic write needs the rights of its single writes; the right `TransactWriteItems` does not exist. */
+/** An atomic write needs the rights of the single writes in it. There is no separate right `TransactWriteItems`. */
 const CHANGES = ['dynamodb:UpdateItem', 'dynamodb:DeleteItem', 'dynamodb:ConditionCheckItem']
 const READS = ['dynamodb:BatchGetItem', 'dynamodb:Query']
 
 /**
- * The one table: logs of sessions, their headers, runs and API keys (`functions/adapters/dynamodb/create-table.ts`).
+ * The only table. It has the logs of sessions, their headers, runs and API keys
+ * (`functions/adapters/dynamodb/create-table.ts`).
  */
 export class LogTable extends Construct {
   /** The table in use. */
@@ -89,7 +90,7 @@ export class LogTable extends Construct {
       removalPolicy: retain ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
       ...(encryptionKey === undefined ? {} : { encryption: TableEncryption.CUSTOMER_MANAGED, encryptionKey }),
     })
-    // All indexes are sparse: they only have items with both attributes.
+    // All indexes are sparse: an index contains only items with both of its attributes.
     for (const [indexName, name] of [
       [GROUP_INDEX, 'group'],
       [OWNER_INDEX, 'owner_group'],
@@ -120,22 +121,23 @@ export class LogTable extends Construct {
       })
   }
 
-  /** Grants taking part in runs: reading and extending logs. */
+  /** Grants executing runs: reading and extending logs. */
   grantRunLog(grantee: IGrantable): void {
     allow(grantee, { actions: [...READS, ...CHANGES, 'dynamodb:PutItem'], resources: [this.table.tableArn] })
     grantKeyUse(this.table.encryptionKey, grantee)
   }
 
   /**
-   * Grants listing the sessions of a tenant or an owner, and those that a search with metadata selects. It also grants
-   * listing the runs of an API key that have not ended.
+   * Grants listing sessions: those of a tenant, of an owner, or with the metadata of a search. Also grants listing the
+   * runs of an API key that have not ended.
    */
   grantListing(grantee: IGrantable): void {
     allow(grantee, { actions: ['dynamodb:Query'], resources: [this.#index(GROUP_INDEX), this.#index(OWNER_INDEX)] })
   }
 
   /**
-   * Grants sweeping: finding due sessions, removing deleted ones, and adding sessions of earlier versions to the lists.
+   * Grants sweeping: finding due sessions, removing deleted sessions, and adding sessions of earlier versions to the
+   * lists.
    */
   grantSweep(grantee: IGrantable): void {
     allow(grantee, { actions: [...READS, ...CHANGES, 'dynamodb:PutItem'], resources: [this.table.tableArn] })
@@ -144,7 +146,7 @@ export class LogTable extends Construct {
     grantKeyUse(this.table.encryptionKey, grantee)
   }
 
-  /** Grants reading single rows, which the stream's records refer to, and starting the deletion of expired sessions. */
+  /** Grants reading single rows that the stream's records name, and starting the deletion of expired sessions. */
   grantExpiry(grantee: IGrantable): void {
     const actions = ['dynamodb:BatchGetItem', 'dynamodb:UpdateItem', 'dynamodb:ConditionCheckItem']
     allow(grantee, { actions, resources: [this.table.tableArn] })
@@ -152,8 +154,8 @@ export class LogTable extends Construct {
   }
 
   /**
-   * Denies creating, changing and removing API keys, whatever else `grantee` is granted. A compromised function can
-   * therefore create no access. Only people and pipelines manage keys, with `npm run keys`.
+   * Denies creating, changing and removing API keys, even if `grantee` has other rights that include this. So a
+   * compromised function cannot create access for itself. Only people and pipelines manage keys, with `npm run keys`.
    */
   denyKeys({ grantPrincipal }: IGrantable): void {
     grantPrincipal.addToPrincipalPolicy(
@@ -167,7 +169,7 @@ export class LogTable extends Construct {
     )
   }
 
-  /** Grants receiving the table's stream from Lambda. */
+  /** Grants receiving the table's stream through Lambda. */
   grantStream(grantee: IGrantable): void {
     allow(grantee, {
       actions: ['dynamodb:DescribeStream', 'dynamodb:GetRecords', 'dynamodb:GetShardIterator', 'dynamodb:ListStreams'],

@@ -14,14 +14,14 @@ export interface OutputBucketProps {
    */
   readonly retain?: boolean
   /**
-   * Logs each request in a second bucket, and keeps these logs for a year.
+   * Logs each request to the bucket in a second bucket, which keeps the logs for a year.
    * @default false
    */
   readonly accessLogs?: boolean
   /** @default - a key of AWS, without cost */
   readonly encryptionKey?: IKey | undefined
   /**
-   * Name of a bucket that another deployment has kept. It is used instead of the bucket of this stack.
+   * Name of a bucket that another deployment has left. It is used instead of a bucket of this stack.
    * @default - the bucket of this stack is used
    */
   readonly restored?: string | undefined
@@ -34,7 +34,10 @@ const HOUSE_RULES = {
   objectOwnership: ObjectOwnership.BUCKET_OWNER_ENFORCED,
 }
 
-/** The bucket of outputs. Each session has a prefix, a hash. A session's objects can be listed only with its prefix. */
+/**
+ * The bucket of outputs. The objects of each session have a prefix, which is a hash. They can be listed only with this
+ * prefix.
+ */
 export class OutputBucket extends Construct {
   /** The bucket in use. */
   readonly bucket: IBucket
@@ -49,7 +52,8 @@ export class OutputBucket extends Construct {
       encryption: encryptionKey === undefined ? BucketEncryption.S3_MANAGED : BucketEncryption.KMS,
       ...(encryptionKey === undefined ? {} : { encryptionKey, bucketKeyEnabled: true }),
       ...(accessLogs ? { serverAccessLogsBucket: this.#logBucket(removalPolicy) } : {}),
-      // Objects are never replaced, and are removed with their session. Versions would only preserve deleted data.
+      // Objects are never replaced, and are removed with their session. So versions of objects would only preserve
+      // deleted data.
       lifecycleRules: [{ id: 'unfinished-uploads', abortIncompleteMultipartUploadAfter: Duration.days(1) }],
     })
     this.bucket =
@@ -92,10 +96,7 @@ export class OutputBucket extends Construct {
     allow(grantee, { actions, resources: [this.bucket.arnForObjects('*')], because })
   }
 
-  /**
-   * Grants listing. Without it, S3 responds with 403 for a missing object, so that a missing object would look like a
-   * failure.
-   */
+  /** Grants listing. Without this right, S3 responds with 403 for a missing object, which would look like a failure. */
   #allowList(grantee: IGrantable): void {
     allow(grantee, { actions: ['s3:ListBucket'], resources: [this.bucket.bucketArn] })
   }

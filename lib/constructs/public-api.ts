@@ -25,7 +25,10 @@ export interface CustomDomain {
   readonly name: string
   /** ARN of a certificate for the domain name, in the region of the API. */
   readonly certificate: string
-  /** @default - you create the DNS record of the name yourself */
+  /**
+   * The hosted zone in which the DNS record of the name is created.
+   * @default - you create the DNS record yourself
+   */
   readonly hostedZone?: { readonly id: string; readonly name: string } | undefined
 }
 
@@ -33,12 +36,13 @@ export interface PublicApiProps {
   readonly handler: IFunction
   readonly apiName: string
   readonly logDays: RetentionDays
-  /** Requests per second to paths that need a key, and the maximum burst. */
+  /** Limits of paths that need a key: requests per second, and the maximum burst. */
   readonly throttle: { readonly rate: number; readonly burst: number }
   /** Limits of paths that need no key. */
   readonly openThrottle: { readonly rate: number; readonly burst: number }
   /**
-   * Which stack sets the account's role for API Gateway's logs, once per account and region.
+   * `own`: this stack sets the account's role for API Gateway's logs. `shared`: another stack has set it. There is one
+   * role per account and region.
    * @default 'own'
    */
   readonly logRole?: 'own' | 'shared' | undefined
@@ -47,7 +51,7 @@ export interface PublicApiProps {
   /** @default - an address of API Gateway */
   readonly customDomain?: CustomDomain | undefined
   /**
-   * Whether web pages of other origins call the API.
+   * Whether web pages of other origins may call the API.
    * @default false
    */
   readonly cors?: boolean
@@ -57,7 +61,7 @@ export interface PublicApiProps {
    */
   readonly xray?: boolean
   /**
-   * VPC endpoints that are the only way to the API.
+   * Ids of VPC endpoints. If set, the API can be reached only through them.
    * @default - the API is reachable from everywhere
    */
   readonly vpcEndpoints?: readonly string[] | undefined
@@ -72,10 +76,13 @@ export interface PublicApiProps {
 const MAX_STREAM_DURATION = Duration.minutes(15)
 const STAGE = 'api'
 
-/** Path prefixes whose requests need a key. Other paths need none, or check their own signature. */
+/**
+ * Path prefixes whose requests need a key. Requests to other paths need no key, or carry a signature that the app
+ * checks.
+ */
 const KEYED_PATHS = ['v1', 'openai', 'mcp']
 /**
- * Methods without a key. They have a separate throttle, so that a flood of unsigned requests does not use up the
+ * Methods without a key. They have a separate throttle, so that a flood of requests without a key does not use up the
  * tenants' limit.
  */
 const OPEN_METHODS = ['//ANY', '/{proxy+}/ANY']
@@ -83,17 +90,17 @@ const OPEN_METHODS = ['//ANY', '/{proxy+}/ANY']
 const openOptions = ({ openThrottle }: PublicApiProps) => ({
   throttlingRateLimit: openThrottle.rate,
   throttlingBurstLimit: openThrottle.burst,
-  // An override of a method replaces all of its stage's settings.
+  // Settings of a method replace all settings of its stage, so these are repeated here.
   metricsEnabled: false,
   loggingLevel: MethodLoggingLevel.ERROR,
   dataTraceEnabled: false,
 })
 
-/** The API in front of its function. It passes on every request, and streams the responses. */
+/** The API in front of its function. It passes every request on to the function, and streams the responses. */
 export class PublicApi extends Construct {
   readonly rest: RestApi
   readonly accessLogs: LogGroup
-  /** Without a trailing slash. */
+  /** Address of the API, without a trailing slash. */
   readonly url: string
 
   constructor(scope: Construct, id: string, props: PublicApiProps) {
@@ -107,10 +114,10 @@ export class PublicApi extends Construct {
       restApiName: props.apiName,
       ...this.#endpoints(vpcEndpoints),
       ...accessPolicy(props),
-      // Bodies arrive as base64, which is always a third longer: 4 MB remain below the 6 MB of an invocation. As text,
-      // quotation marks would count twice, and bytes that are not UTF-8 would be lost.
+      // Bodies arrive as base64, which is always a third longer: 4 MB fit into the 6 MB of an invocation. If bodies
+      // arrived as text, quotation marks would count twice, and bytes that are not UTF-8 would be lost.
       binaryMediaTypes: ['*/*'],
-      // One role per account and region writes the logs of all APIs, so it is kept when this API is deleted.
+      // One role per account and region writes the logs of all APIs. So it is kept when this API is deleted.
       ...(props.logRole === 'shared'
         ? { cloudWatchRole: false }
         : { cloudWatchRole: true, cloudWatchRoleRemovalPolicy: RemovalPolicy.RETAIN }),
@@ -119,8 +126,8 @@ export class PublicApi extends Construct {
         throttlingRateLimit: props.throttle.rate,
         throttlingBurstLimit: props.throttle.burst,
         methodOptions: Object.fromEntries(OPEN_METHODS.map((method) => [method, openOptions(props)])),
-        // Metrics of each method cost $0.30 a month each, and nothing here uses them. Metrics of the whole API always
-        // exist.
+        // Metrics of methods cost $0.30 a month for each method, and nothing here uses them. Metrics of the whole API
+        // always exist.
         metricsEnabled: false,
         // Logs errors of API Gateway itself, never the content of requests.
         loggingLevel: MethodLoggingLevel.ERROR,
@@ -138,7 +145,7 @@ export class PublicApi extends Construct {
       scopePermissionToMethod: false,
     })
     for (const resource of [this.rest.root, ...KEYED_PATHS.map((part) => this.rest.root.addResource(part))]) {
-      // A proxy does not include its own path.
+      // A proxy resource does not match its own parent path, so the parent needs a method too.
       resource.addMethod('ANY', integration)
       resource.addProxy({ defaultIntegration: integration })
     }
@@ -158,7 +165,7 @@ export class PublicApi extends Construct {
   }
 
   /**
-   * Creates the log group of API Gateway's own errors. If it did not exist, API Gateway would create one that never
+   * Creates the log group for API Gateway's own errors. Otherwise, API Gateway would create a log group that never
    * expires.
    */
   #keepErrors(retention: RetentionDays): void {
@@ -170,7 +177,7 @@ export class PublicApi extends Construct {
     this.rest.deploymentStage.node.addDependency(errors)
   }
 
-  /** Makes the API private if it has VPC endpoints. The names of such an API lead to them. */
+  /** Makes the API private if `ids` has VPC endpoints. The names of a private API then lead to these endpoints. */
   #endpoints(ids: readonly string[]) {
     if (ids.length === 0) return { endpointTypes: [EndpointType.REGIONAL] }
     const vpcEndpoints = ids.map((vpcEndpointId) =>
@@ -189,8 +196,8 @@ export class PublicApi extends Construct {
   }
 
   /**
-   * Adds CORS headers to API Gateway's own errors, which never reach the app. Otherwise a web page could not read them.
-   * They contain no secret.
+   * Adds CORS headers to API Gateway's own errors, because these never reach the app. Without the headers, a web page
+   * could not read the errors. The errors contain no secret.
    */
   #publishPages(): void {
     for (const type of [ResponseType.DEFAULT_4XX, ResponseType.DEFAULT_5XX])
@@ -212,8 +219,8 @@ export class PublicApi extends Construct {
 }
 
 /**
- * One line of JSON per request. It has no header, query or body, because these may contain keys and users' texts.
- * `error.messageString` has its own quotation marks, which would end a value too early
+ * Format of the access log: one line of JSON per request. It has no header, query or body, because these may contain
+ * keys and users' texts. `error.messageString` is not used, because its own quotation marks would end a value too early
  * (docs.aws.amazon.com/apigateway/latest/developerguide/api-gateway-variables-for-access-logging.html).
  */
 const ACCESS = {
@@ -223,7 +230,7 @@ const ACCESS = {
   path: '$context.path',
   status: '$context.status',
   milliseconds: '$context.responseLatency',
-  // Time to the first byte of the body; `-` for responses of API Gateway itself.
+  // Time to the first byte of the body. It is `-` for responses of API Gateway itself.
   firstByteMilliseconds: '$context.integration.timeToFirstContent',
   bytes: '$context.responseLength',
   address: '$context.identity.sourceIp',
@@ -232,10 +239,10 @@ const ACCESS = {
   integrationError: '$context.integrationErrorMessage',
 }
 
-/** Returns the API's own policy. It rejects requests through other endpoints or from other addresses. */
+/** Returns the policy of the API. It rejects requests that arrive through other endpoints or from other addresses. */
 function accessPolicy({ vpcEndpoints = [], allowedAddresses = [] }: PublicApiProps) {
   if (vpcEndpoints.length === 0 && allowedAddresses.length === 0) return {}
-  // Requests through an endpoint have an address of the network.
+  // A request through a VPC endpoint comes from an address of the VPC.
   const source = vpcEndpoints.length === 0 ? 'aws:SourceIp' : 'aws:VpcSourceIp'
   const through = new PolicyStatement({
     effect: Effect.ALLOW,

@@ -8,22 +8,28 @@ import { allow } from './allow.ts'
 import { grantKeyUse } from './key-use.ts'
 
 export interface RunQueueProps {
-  /** Maximum time of a worker for a hint. The hint is hidden from other workers meanwhile. */
+  /** Maximum time that a worker spends on a hint. During this time, the hint is hidden from other workers. */
   readonly workerTimeout: Duration
   /** @default - a key of AWS, without cost */
   readonly encryptionKey?: IKey | undefined
 }
 
-/** Added to the worker's own time, because Lambda receives a hint before it starts the function. */
+/**
+ * Time by which a hint is hidden longer than a worker may take, because Lambda receives a hint before it starts the
+ * function.
+ */
 const VISIBILITY_MARGIN = Duration.minutes(1)
 /**
- * Number of receives after which a hint is dead-lettered. Each receive hides it for the maximum time of a worker, so
- * this takes 80 minutes. AWS recommends at least 5, because Lambda receives hints that it then throttles. The sweeper
- * finds the session in any case.
+ * Number of receives after which a hint is dead-lettered. Each receive hides the hint for the maximum time of a worker,
+ * so five take 80 minutes. AWS recommends at least 5, because Lambda also receives hints that it then throttles. The
+ * sweeper finds the session in any case.
  */
 const MAX_RECEIVES = 5
 
-/** Queues of hints for the workers, of hints that no worker could handle, and of rows that can never be indexed. */
+/**
+ * Three queues: hints for the workers, dead letters that are hints, and dead letters that are rows which can never be
+ * indexed.
+ */
 export class RunQueue extends Construct {
   readonly queue: Queue
   readonly deadLetters: Queue
@@ -59,12 +65,12 @@ export class RunQueue extends Construct {
     this.#allow(grantee, this.queue, ['sqs:SendMessage'])
   }
 
-  /** Grants receiving hints through Lambda. */
+  /** Grants receiving hints, which Lambda does on behalf of the function. */
   grantWork(grantee: IGrantable): void {
     this.#allow(grantee, this.queue, ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'])
   }
 
-  /** Grants dead-lettering rows that can never be indexed. */
+  /** Grants sending rows that can never be indexed to their dead-letter queue. */
   grantDeadLetters(grantee: IGrantable): void {
     this.#allow(grantee, this.indexDeadLetters, ['sqs:SendMessage'])
   }

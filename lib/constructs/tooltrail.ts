@@ -40,8 +40,8 @@ export interface TooltrailProps {
    */
   readonly environmentName?: string
   /**
-   * `provider/model` of agents that name none.
-   * @default 'demo/demo', which is no real model
+   * `provider/model` of agents without `model`.
+   * @default 'demo/demo', which is not a real model
    */
   readonly model?: string
   /**
@@ -55,13 +55,19 @@ export interface TooltrailProps {
    */
   readonly toolsFile?: string | undefined
   /**
-   * Days without activity after which a session is deleted, for agents that do not set `ttl_days`.
+   * Days without activity after which a session is deleted. Applies to agents that do not set `ttl_days`.
    * @default - never
    */
   readonly sessionDays?: number | undefined
-  /** @default - a table of its own, kept when the stack is deleted */
+  /**
+   * The table of the log.
+   * @default - a new table, which is kept when the stack is deleted
+   */
   readonly table?: LogTable
-  /** @default - a bucket of its own, kept when the stack is deleted */
+  /**
+   * The bucket of outputs.
+   * @default - a new bucket, which is kept when the stack is deleted
+   */
   readonly outputs?: OutputBucket
   /**
    * The history index, or the settings to create one.
@@ -78,31 +84,31 @@ export interface TooltrailProps {
    */
   readonly maxWorkers?: number
   /**
-   * Maximum number of requests that the API handles concurrently, including streams and waiting calls. These executions
-   * are reserved for it. AWS refuses this in accounts with a low limit of concurrent executions.
+   * Maximum number of requests that the API handles concurrently, including streams and waiting calls. This number of
+   * executions is reserved for the API. AWS refuses this if the account's limit of concurrent executions is low.
    * @default - the limit of the account
    */
   readonly maxRequests?: number | undefined
   /**
-   * Reserves executions for the indexer and the sweeper. AWS refuses this in accounts with a low limit of concurrent
-   * executions.
+   * Reserves executions for the indexer and the sweeper. AWS refuses this if the account's limit of concurrent
+   * executions is low.
    * @default false
    */
   readonly reserveConcurrency?: boolean
   /**
-   * Executions that are reserved for the indexer, with `reserveConcurrency`.
+   * Number of executions that are reserved for the indexer if `reserveConcurrency` is set.
    * @default 20
    */
   readonly indexerConcurrency?: number
   /**
-   * Tries a new version of the functions on a part of the work first, and rolls it back if it fails; `off`: all at
-   * once.
+   * First tries a new version of the functions on a part of the work, and rolls it back if it fails. `off`: a new
+   * version gets all work at once.
    * @default - no versions: the functions are replaced
    */
   readonly canary?: Canary | undefined
   /**
-   * Processes of the API that are started in advance, so that requests need not wait for a start. They have a cost even
-   * without requests.
+   * Number of API processes that are started in advance, so that requests need not wait for a start. They cost money
+   * even without requests.
    * @default - none
    */
   readonly provisionedConcurrency?: number | undefined
@@ -112,7 +118,8 @@ export interface TooltrailProps {
    */
   readonly traceEndpoint?: string | undefined
   /**
-   * `host` or `host:port` of MCP servers and receivers of callbacks that may have internal addresses and plain HTTP.
+   * `host` or `host:port` of MCP servers and callback receivers for which internal addresses and plain HTTP are
+   * allowed.
    * @default - none
    */
   readonly allowedHosts?: readonly string[]
@@ -122,25 +129,27 @@ export interface TooltrailProps {
    */
   readonly xray?: boolean
   /**
-   * Requests per second to paths that need a key, and the maximum burst.
-   * @default - 50, and 100 at once
+   * Limits of paths that need a key: requests per second, and the maximum burst.
+   * @default - 50, and a burst of 100
    */
   readonly throttle?: { readonly rate: number; readonly burst: number }
   /**
-   * Requests per second to paths that need no key, and the maximum burst.
-   * @default - 25, and 50 at once
+   * Limits of paths that need no key: requests per second, and the maximum burst.
+   * @default - 25, and a burst of 50
    */
   readonly openThrottle?: { readonly rate: number; readonly burst: number }
   /**
-   * Which stack sets the account's role for API Gateway's logs, once per account and region; `shared`: another stack.
+   * `own`: this stack sets the account's role for API Gateway's logs. `shared`: another stack has set it. There is one
+   * role per account and region.
    * @default 'own'
    */
   readonly apiGatewayLogs?: 'own' | 'shared'
   /** @default - no firewall before the API */
   readonly firewall?: { readonly requestsPerAddress: number; readonly requestsPerKey?: number | undefined } | undefined
   /**
-   * Limits of API keys without their own.
-   * @default - 20 requests a second, 50 runs and 100 streams and waiting calls at a time, 20 million tokens a day (UTC)
+   * Limits of API keys without limits of their own.
+   * @default - 20 requests a second, 50 runs at a time, 100 streams and waiting calls at a time, 20 million tokens a
+   * day (UTC)
    */
   readonly keyCaps?: KeyCaps
   /**
@@ -156,7 +165,7 @@ export interface TooltrailProps {
   /** @default - an address of API Gateway */
   readonly customDomain?: CustomDomain | undefined
   /**
-   * VPC endpoints for `execute-api` that are the only way to the API.
+   * Ids of VPC endpoints for `execute-api`. If set, the API can be reached only through them.
    * @default - the API is reachable from everywhere
    */
   readonly vpcEndpoints?: readonly string[] | undefined
@@ -179,7 +188,7 @@ export interface TooltrailProps {
   readonly encryptionKey?: IKey | undefined
 }
 
-/** The whole backend: API, workers, indexer and sweeper on a table, a bucket, a queue and a search index. */
+/** The whole backend: API, workers, indexer and sweeper. They use a table, a bucket, a queue and a search index. */
 export class Tooltrail extends Construct {
   readonly name: string
   readonly environmentName: string
@@ -198,7 +207,7 @@ export class Tooltrail extends Construct {
     this.functions = createFunctions(this, this.stores, this.#settings(props, model, agents.json))
     const { worker, indexer, sweeper } = this.functions
     const called = this.#called(props)
-    // The library's event source is not used, because it grants more than Lambda needs.
+    // The library's own construct for event sources is not used, because it grants more than Lambda needs.
     new EventSourceMapping(this, 'Hints', {
       target: called.worker,
       eventSourceArn: this.stores.queue.queue.queueArn,
@@ -255,7 +264,10 @@ export class Tooltrail extends Construct {
     }
   }
 
-  /** Returns the functions to call: an alias if versions are tried or kept warm, otherwise the function itself. */
+  /**
+   * Returns the functions that callers use: an alias if versions are tried or processes are started in advance,
+   * otherwise the function itself.
+   */
   #called({ canary, provisionedConcurrency }: TooltrailProps): Readonly<Record<Handler, IFunction>> {
     if (canary === undefined && provisionedConcurrency === undefined) return this.functions
     const { name, environmentName, functions } = this

@@ -18,15 +18,18 @@ import type { OutputBucket } from '../output-bucket.ts'
 import type { RunQueue } from '../run-queue.ts'
 import { SWEEP_EVERY } from './sweeper.ts'
 
-/** Maximum duration of an invocation in Lambda. */
+/** Maximum duration that Lambda allows for an invocation. */
 export const LOOP_TIMEOUT = Duration.minutes(15)
 /**
- * Time before the end of an invocation at which a run is handed off between two rounds. It is the maximum length of a
- * round.
+ * Time before the end of an invocation at which a run is handed off between two rounds. A round may take at most this
+ * time.
  */
 const STOP_MARGIN = Duration.minutes(5)
 
-/** Executions that are reserved for a function, which is also its maximum. One sweep may begin while another ends. */
+/**
+ * Executions that are reserved for a function. The number is also the function's maximum. Two allow a sweep to begin
+ * while the previous one ends.
+ */
 const RESERVED = { sweeper: 2 }
 
 /** The stores of the functions. */
@@ -38,7 +41,7 @@ export interface Stores {
   readonly models: ModelAccess
 }
 
-/** Limits of API keys without their own. */
+/** Limits of API keys without limits of their own. */
 export interface KeyCaps {
   /** @default - no limit */
   readonly requestsPerSecond?: number | undefined
@@ -66,19 +69,19 @@ export interface TenantBudget {
    */
   readonly dollarsPerDay?: number | undefined
   /**
-   * Different limits of single tenants; null: no limit. Together they must fit the environment of a function: 2,000
-   * characters of JSON.
+   * Limits of single tenants that replace the general ones; null: no limit. All of them together must fit into the
+   * environment of a function: 2,000 characters of JSON.
    * @default - none
    */
   readonly tenants?: Readonly<Record<string, OwnBudget>> | undefined
 }
 /** Daily limits of one tenant (UTC), which replace the general ones; null: no limit. */
 export interface OwnBudget {
-  /** @default - as for each tenant */
+  /** @default - the general limit of tenants */
   readonly tokensPerDay?: number | null | undefined
   /**
    * US dollars per day, at list prices.
-   * @default - as for each tenant
+   * @default - the general limit of tenants
    */
   readonly dollarsPerDay?: number | null | undefined
 }
@@ -90,15 +93,15 @@ export interface FunctionSettings {
   readonly logDays: RetentionDays
   /** Keeps the logs when the stack is deleted. */
   readonly retain: boolean
-  /** Hosts of MCP servers and callback receivers that may have internal addresses and plain HTTP. */
+  /** Hosts of MCP servers and callback receivers for which internal addresses and plain HTTP are allowed. */
   readonly allowedHosts: readonly string[]
   readonly corsOrigins: readonly string[]
   readonly keyCaps: KeyCaps
   readonly tenantBudget: TenantBudget
-  /** Concurrent executions of the API, which are reserved for it. */
+  /** Number of concurrent executions that are reserved for the API. It is also the API's maximum. */
   readonly maxRequests: number | undefined
   readonly reserveConcurrency: boolean
-  /** Concurrent executions that are reserved for the indexer. The stream has one reader per shard. */
+  /** Number of concurrent executions that are reserved for the indexer. The stream has one reader per shard. */
   readonly indexerConcurrency: number
   /** Destination of the runs' spans. */
   readonly traceEndpoint: string | undefined
@@ -110,7 +113,7 @@ export interface FunctionSettings {
 
 export type BackendFunctions = Readonly<Record<Handler, NodeFunction>>
 
-/** Creates the four functions, each with the variables that it reads and the rights that it uses. */
+/** Creates the four functions. Each gets only the variables that it reads and the rights that it uses. */
 export function createFunctions(scope: Construct, stores: Stores, settings: FunctionSettings): BackendFunctions {
   const { bundle, maxRequests, reserveConcurrency } = settings
   const common = { logDays: settings.logDays, retain: settings.retain, xray: settings.xray, vpc: settings.vpc }
@@ -134,7 +137,8 @@ export function createFunctions(scope: Construct, stores: Stores, settings: Func
       memory: 1_024,
       ...common,
       bundle,
-      // A long run is handed off through the queue repeatedly. The hint counts its own hops.
+      // A long run is handed off through the queue many times. The hint counts its own hops, so Lambda need not stop
+      // the loop.
       recursiveLoop: RecursiveLoop.ALLOW,
     }),
     indexer: new NodeFunction(scope, 'Indexer', {
@@ -144,7 +148,7 @@ export function createFunctions(scope: Construct, stores: Stores, settings: Func
       // New objects on the heap soon become garbage. So 100 MB of output need no more memory than 1 MB
       // (`test/history/bounded-memory.test.ts`).
       variables: { ...variables.indexer, NODE_OPTIONS: '--max-semi-space-size=8' },
-      // Time enough to index an output of some hundred MB in one invocation.
+      // This time is enough to index an output of some hundred MB in one invocation.
       timeout: Duration.minutes(10),
       memory: 512,
       ...common,
@@ -210,8 +214,8 @@ const keyVariables = ({ keyCaps }: FunctionSettings): Partial<ApiVariables> =>
   })
 
 /**
- * Returns the variables with the limits of tenants, for every function that accepts runs. The worker accepts those for
- * which Slack must be asked first.
+ * Returns the variables with the limits of tenants, for every function that accepts runs. The worker accepts runs too:
+ * those of Slack inputs for which it must first ask Slack.
  */
 const budgetVariables = ({ tenantBudget }: FunctionSettings): BudgetVariables =>
   asText({

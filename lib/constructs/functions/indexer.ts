@@ -29,7 +29,7 @@ export interface IndexerStreamProps {
 /** Time for which failed batches are kept. */
 const KEPT = Duration.days(30)
 
-/** Sends the changes of messages to the indexer. Batches that keep failing are sent to a bucket. */
+/** Sends the changes of messages to the indexer. A batch that fails repeatedly is sent to a bucket. */
 export class IndexerStream extends Construct {
   /** Bucket with one object for each failed batch, including its records. */
   readonly failures: Bucket
@@ -68,18 +68,22 @@ export class IndexerStream extends Construct {
       filters: FILTERS,
       bisectBatchOnError: true,
       reportBatchItemFailures: true,
-      // An index that sleeps, is full or is being replaced gets hours to recover. Lambda's waits between retries are
-      // not documented. Without waits, the retries would take half an hour, because an attempt takes about two seconds.
+      // An index that sleeps, is full or is being replaced gets hours to recover, by many retries. Lambda does not
+      // document its waits between retries. Without any wait, the retries take half an hour, because an attempt takes
+      // about two seconds.
       retryAttempts: 1_000,
       maxRecordAge: Duration.hours(6),
       metricsConfig: { metrics: [MetricType.EVENT_COUNT] },
       onFailure: { bind: () => ({ destination: this.failures.bucketArn }) },
     })
-    // Lambda checks that the role may read the stream when it creates the mapping.
+    // When Lambda creates the mapping, it checks that the role may read the stream.
     this.#mapping.node.addDependency(indexer.role)
   }
 
-  /** Records that Lambda gave up on: those in the bucket for failures, and those that the bucket rejected. */
+  /**
+   * Counts the records that Lambda gave up on: records in the bucket for failures, and records that the bucket
+   * rejected.
+   */
   metricGivenUp({ period, ...options }: MetricOptions & { readonly period: Duration }): MathExpression {
     const of = (metricName: string): Metric =>
       new Metric({
@@ -122,10 +126,10 @@ export class IndexerStream extends Construct {
 const pattern = (filter: object): { pattern: string } => ({ pattern: JSON.stringify(filter) })
 
 const FILTERS = [
-  // Messages: their sort key is a ULID, which begins with 0 until the year 3084. Sort keys of all other items begin
-  // with #.
+  // Messages. The sort key of a message is a ULID, which begins with 0 until the year 3084. Sort keys of all other
+  // items begin with #.
   pattern({ dynamodb: { Keys: { sk: { S: [{ prefix: '0' }] } } } }),
-  // Sessions that expired: items that DynamoDB itself removed, not those that our deletions remove.
+  // Expired sessions. Only items that DynamoDB itself removed match, not items that our deletions remove.
   pattern({
     eventName: ['REMOVE'],
     dynamodb: { Keys: { sk: { S: ['#EXPIRY'] } } },

@@ -20,14 +20,17 @@ export interface ModelAccessProps {
 }
 
 /**
- * Matches an inference profile of several regions. It begins with the name of their area, followed by the model's name.
+ * Matches an inference profile that covers several regions. Its name begins with the name of their area, followed by
+ * the model's name.
  */
 const PROFILE = /^(us|us-gov|eu|apac|jp|au|ca|sa|global)\./
-/** Matches a profile of your own, which does not name its model. */
+/** Matches an inference profile of the operator, whose name does not contain the model's name. */
 const OWN_PROFILE = /:(application-)?inference-profile\//
 const CALLS = ['bedrock:InvokeModel', 'bedrock:InvokeModelWithResponseStream']
 
-/** Access to models: keys of providers in a secret, and models of Bedrock by the function's role. */
+/**
+ * Grants access to models: by a secret with the keys of providers, and by the function's role for models of Bedrock.
+ */
 export class ModelAccess extends Construct {
   readonly secret: Secret
   readonly #models: readonly string[]
@@ -38,11 +41,11 @@ export class ModelAccess extends Construct {
     this.#models = [...new Set(models)].flatMap((model) => /^(?:amazon-)?bedrock\/(.+)$/.exec(model)?.[1] ?? [])
     this.#key = encryptionKey
     const { region } = Stack.of(this)
-    // If no region is named, it is unknown until deployment.
+    // If the stack names no region, the region is unknown until deployment.
     if (!Token.isUnresolved(region)) for (const model of this.#models) checkBedrockRegion(model, region)
     this.secret = new Secret(this, 'Keys', {
       description: 'Keys of model providers: a JSON object such as {"ANTHROPIC_API_KEY": "…"}',
-      // The value is not secret: people add the keys later, and deployments do not change them.
+      // The initial value is not secret. People add the keys later, and deployments do not change the value.
       secretStringValue: SecretValue.unsafePlainText('{}'),
       removalPolicy: retain ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
       ...(encryptionKey === undefined ? {} : { encryptionKey }),
@@ -54,7 +57,7 @@ export class ModelAccess extends Construct {
     })
   }
 
-  /** Grants calling the models that agents use, and no others. */
+  /** Grants calls of the models that agents use, and of no others. */
   grantModels(grantee: IGrantable): void {
     allow(grantee, { actions: ['secretsmanager:GetSecretValue'], resources: [this.secret.secretArn] })
     grantKeyUse(this.#key, grantee)
@@ -76,8 +79,8 @@ export class ModelAccess extends Construct {
   }
 
   /**
-   * Returns the ARNs of a model. A profile needs the right to itself, and to its model in each region that may receive
-   * the request.
+   * Returns the ARNs of a model. To call an inference profile, a role needs the right to the profile, and to its model
+   * in each region that may receive the request.
    */
   #arns(model: string): string[] {
     if (model.startsWith('arn:')) return [model]

@@ -18,7 +18,7 @@ export interface NodeFunctionProps {
   readonly description: string
   readonly variables: object
   readonly timeout: Duration
-  /** In MiB. With 1,769, Lambda provides a whole processor. */
+  /** Memory in MiB. With 1,769 MiB, Lambda provides a whole processor. */
   readonly memory: number
   readonly logDays: RetentionDays
   /**
@@ -37,13 +37,13 @@ export interface NodeFunctionProps {
    */
   readonly recursiveLoop?: RecursiveLoop
   /**
-   * Concurrent executions that are reserved for the function, and its maximum.
+   * Number of concurrent executions that are reserved for the function. It is also the function's maximum.
    * @default - the function uses the executions of the account
    */
   readonly reserved?: number
   /**
-   * How Lambda retries an asynchronous event whose invocation fails or is throttled.
-   * @default - for six hours, and twice after a failure
+   * How Lambda handles an asynchronous event whose invocation fails or is throttled.
+   * @default - Lambda retries twice after a failure, and for six hours if throttled
    */
   readonly asynchronous?: Asynchronous
   /**
@@ -73,7 +73,7 @@ interface Asynchronous {
 export class NodeFunction extends Function {
   override readonly role: Role
   readonly logs: LogGroup
-  /** Settings for an alias of the function, which does not inherit them. */
+  /** Asynchronous settings, which an alias of the function must set too, because it does not inherit them. */
   readonly asynchronous: Asynchronous | undefined
 
   constructor(scope: Construct, id: string, props: NodeFunctionProps) {
@@ -82,7 +82,7 @@ export class NodeFunction extends Function {
       // Logs of a deleted stack are kept too, because they may explain a failure.
       removalPolicy: (props.retain ?? true) ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
     })
-    // The managed policy is not used, because it may write to every log group.
+    // AWS's managed policy is not used, because it allows writing to every log group.
     const role = new Role(scope, `${id}Role`, { assumedBy: new ServicePrincipal('lambda.amazonaws.com') })
     role.addToPolicy(
       new PolicyStatement({
@@ -109,7 +109,8 @@ export class NodeFunction extends Function {
       ...(props.xray === true ? { tracing: Tracing.ACTIVE } : {}),
       ...(props.reserved === undefined ? {} : { reservedConcurrentExecutions: props.reserved }),
     })
-    // The library's own setting is not used, because it looks up the network and grants more than Lambda needs.
+    // The library's own setting for networks is not used, because it looks up the network and grants more than Lambda
+    // needs.
     if (props.vpc !== undefined)
       (this.node.defaultChild as CfnFunction).vpcConfig = {
         subnetIds: [...props.vpc.subnets],
@@ -127,7 +128,7 @@ export class NodeFunction extends Function {
 }
 
 /**
- * Lambda checks these rights, most of which have no resource:
+ * Lambda checks that the role has these rights. Most of them cannot be limited to a resource:
  * https://docs.aws.amazon.com/lambda/latest/dg/configuration-vpc.html
  */
 const allowNetworkInterfaces = (role: Role): void =>
@@ -145,14 +146,15 @@ const allowNetworkInterfaces = (role: Role): void =>
   })
 
 /**
- * The code is bundled by esbuild here, not in Docker. It is named by its content, so that unchanged code is not
- * deployed again.
+ * The code is bundled by esbuild on this machine, not in Docker. Its name is a hash of its content, so that unchanged
+ * code is not deployed again.
  */
 function bundledCode(handler: Handler, options: BundleOptions): AssetCode {
   return Code.fromAsset(dirname(handlerFile(handler)), {
     assetHashType: AssetHashType.OUTPUT,
     bundling: {
-      // The image is never used, because bundling does not fall back to it. The command distinguishes two bundles.
+      // The image is never used, because bundling does not fall back to it. `command` is never executed: it only lets
+      // CDK distinguish two bundles.
       image: DockerImage.fromRegistry('none'),
       command: [handler, JSON.stringify(options)],
       local: {

@@ -15,13 +15,16 @@ import type { AlarmRule } from '../monitoring/alarm-rule.ts'
 import type { BackendFunctions } from './backend-functions.ts'
 import { releaseRules } from './release-rules.ts'
 
-/** Share of the work that a new version gets first, and for how many minutes; `off`: all of it at once. */
+/**
+ * `percent`: share of the work that a new version gets at first. `minutes`: duration of this trial. `off`: the new
+ * version gets all work at once.
+ */
 export type Canary = 'off' | { readonly percent: number; readonly minutes: number }
 
 export interface ReleaseProps {
   /** Prefix of the names of alarms. */
   readonly name: string
-  /** Value that distinguishes metrics of environments. */
+  /** Name that distinguishes the metrics of this environment from those of others. */
   readonly environmentName: string
   readonly functions: BackendFunctions
   readonly canary: Canary
@@ -32,12 +35,15 @@ export interface ReleaseProps {
   readonly provisionedConcurrency?: number | undefined
 }
 
-/** Name of each function's alias. Callers use the alias, so that a new version can be tried on a part of the work. */
+/**
+ * Name of the alias that each function has. Callers use the alias, so that a new version can be tried on a part of the
+ * work.
+ */
 const ALIAS = 'live'
 
 /**
- * Aliases of the functions. CodeDeploy moves them to a new version: first for a part of the work, then for all of it,
- * and back if an alarm is raised meanwhile.
+ * Aliases of the functions. CodeDeploy moves an alias to a new version: first for a part of the work, then for all of
+ * it. If an alarm is raised during the trial, it moves the alias back.
  */
 export class Release extends Construct {
   /** The functions to call, by handler. */

@@ -5,7 +5,7 @@ import type { IMetric } from 'aws-cdk-lib/aws-cloudwatch'
 export interface AlarmRule {
   /** Name under which `docs/operations/alarms.md` explains the alarm. */
   readonly name: string
-  /** One value per period. */
+  /** A metric with one value per period. */
   readonly metric: IMetric
   /** Threshold of the alarm. */
   readonly at: number
@@ -14,17 +14,18 @@ export interface AlarmRule {
    * @default 'above'
    */
   readonly side?: 'above' | 'below'
-  /** How many of the last `of` values must exceed the threshold. */
+  /** Number of values, among the last `of` values, that must reach the threshold. */
   readonly times: number
   /**
-   * Number of values that are considered. Late values, stamped with their start time, must still be among them. If
-   * `FILL` replaces missing values, the latest value may never be a real one
+   * Number of latest values that are considered. A late value has the time at which its work started, and must still be
+   * among them. If `FILL` replaces missing values, the latest value is often not a real one
    * (docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/using-metric-math.html).
-   * @default - equal to `times`: all in a row
+   * @default - equal to `times`, so that the values must be consecutive
    */
   readonly of?: number
   /**
-   * Whether the alarm is raised if data are missing. Otherwise, the absence of requests, hints and records is normal.
+   * Whether missing data raise the alarm. By default they do not, because times without requests, hints and records are
+   * normal.
    * @default false
    */
   readonly silent?: boolean
@@ -33,14 +34,14 @@ export interface AlarmRule {
 }
 
 export const MINUTE = Duration.minutes(1)
-/** Takes the maximum of each minute. */
+/** Options of a metric: the maximum of each minute. */
 export const most = { period: MINUTE, statistic: Stats.MAXIMUM }
-/** Takes the sum of each minute. */
+/** Options of a metric: the sum of each minute. */
 export const sum = { period: MINUTE, statistic: Stats.SUM }
 
 type FailureName = 'FailedHints' | 'FailedBatches' | 'FailedDeliveries' | 'LateDeliveries' | 'MissingSecrets'
 
-/** Metric of failures that Lambda does not see; `functions/runtime/lambda/metrics.ts` counts them. */
+/** Returns the metric of failures that Lambda does not see. `functions/runtime/lambda/metrics.ts` counts them. */
 export const failed = (what: FailureName, environment: string, over: Duration): Metric =>
   new Metric({
     period: over,

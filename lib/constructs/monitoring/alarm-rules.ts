@@ -15,8 +15,8 @@ export const alarmRules = (tooltrail: Tooltrail): AlarmRule[] => [
 ]
 
 /**
- * Time in milliseconds between the storing of a message and its indexing, as measured by
- * `functions/runtime/lambda/metrics.ts`.
+ * Time between the storing of a message and its indexing, in milliseconds. `functions/runtime/lambda/metrics.ts`
+ * measures it.
  */
 export const indexLag = (environment: string): Metric =>
   new Metric({
@@ -48,7 +48,8 @@ function queueRules({ stores: { queue } }: Tooltrail): AlarmRule[] {
     },
     {
       name: 'oldest-hint',
-      // A worker may have been executing the oldest hint for ten minutes. That is normal while no other hint waits.
+      // The age of the oldest hint counts only while hints wait. Without waiting hints, the oldest hint is being
+      // executed, which may normally take ten minutes.
       metric: new MathExpression({
         period: MINUTE,
         label: 'Seconds that the oldest hint has waited',
@@ -68,8 +69,8 @@ function queueRules({ stores: { queue } }: Tooltrail): AlarmRule[] {
 }
 
 /**
- * Alarms of deliveries to Slack and to callback receivers. A failed delivery remains in the table as a dead letter,
- * where it is listed.
+ * Alarms about deliveries to Slack and to callback receivers. A failed delivery stays in the table as a dead letter,
+ * which can be listed.
  */
 function deliveryRules({ environmentName }: Tooltrail): AlarmRule[] {
   return [
@@ -137,7 +138,7 @@ function indexRules({ functions: { indexer }, environmentName, stream }: Tooltra
   ]
 }
 
-/** Throttled reads and writes of the table and its indexes, which are counted separately. */
+/** Alarms about throttled reads and writes. AWS counts them separately for the table and each index. */
 function tableRules({ stores: { table } }: Tooltrail): AlarmRule[] {
   const indexes = [undefined, ...table.indexes]
   const throttles = indexes.flatMap((index) =>

@@ -25,7 +25,8 @@ export class Alarms extends Construct {
   constructor(scope: Construct, id: string, { tooltrail, email }: AlarmsProps) {
     super(scope, id)
     this.topic = new Topic(this, 'Topic', { displayName: `Alarms of ${tooltrail.name}`, enforceSSL: true })
-    // `enforceSSL` gives the topic its own policy. This replaces the default policy, which lets the account publish.
+    // `enforceSSL` gives the topic its own policy, which replaces the default policy. The default policy would let the
+    // account publish, so CloudWatch gets this right here.
     this.topic.addToResourcePolicy(
       new PolicyStatement({
         sid: 'AlarmsOfThisAccount',
@@ -43,8 +44,8 @@ export class Alarms extends Construct {
 
   /**
    * Notifies the topic when OpenSearch Serverless reports 100 % of the maximum capacity. AWS documents no dimension for
-   * the metrics of a collection group, so the alarms `search-capacity` and `indexing-capacity` may stay silent. The
-   * events name no collection group: they are for the whole account
+   * the metrics of a collection group, so the alarms `search-capacity` and `indexing-capacity` may never be raised. The
+   * events name no collection group, because they apply to the whole account
    * (docs.aws.amazon.com/opensearch-service/latest/developerguide/serverless-monitoring-events.html).
    */
   #alertOnFullCollections(environment: string): void {
@@ -54,7 +55,8 @@ export class Alarms extends Construct {
         'Tells the topic of alarms when a serverless collection of this account has reached its capacity limit',
       eventPattern: { source: ['aws.aoss'], detailType: ['OCU Utilization Reached Max Limit'] },
       targets: [
-        // The rule has its own role. A topic that lets EventBridge publish would accept rules of every account.
+        // The rule publishes with its own role. If the topic itself allowed EventBridge to publish, it would accept
+        // rules of every account.
         new SnsTopic(this.topic, {
           authorizeUsingRole: true,
           message: RuleTargetInput.fromText(
@@ -80,7 +82,8 @@ export class Alarms extends Construct {
         side === 'above'
           ? ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD
           : ComparisonOperator.LESS_THAN_OR_EQUAL_TO_THRESHOLD,
-      // The absence of requests, hints and records is normal, unless the alarm is about missing data.
+      // Missing data are normal, because there may be no requests, hints or records. Only an alarm that is `silent` is
+      // raised by missing data.
       treatMissingData: silent ? TreatMissingData.BREACHING : TreatMissingData.NOT_BREACHING,
     })
     alarm.addAlarmAction(new SnsAction(this.topic))

@@ -17,7 +17,7 @@ import type { Tooltrail } from '../tooltrail.ts'
 
 const MINUTE = { period: Duration.minutes(1) }
 
-/** A dashboard with the state of an environment. */
+/** A dashboard that shows the state of an environment. */
 export class StatusDashboard extends Construct {
   constructor(
     scope: Construct,
@@ -70,7 +70,7 @@ export class StatusDashboard extends Construct {
   }
 }
 
-/** Reads the access log, because API Gateway has no metric of this. */
+/** Reads the access log, because API Gateway has no metric for the time to the first byte. */
 const firstBytes = (accessLogs: string): LogQueryWidget =>
   new LogQueryWidget({
     title: 'Milliseconds to the first byte',

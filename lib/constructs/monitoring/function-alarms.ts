@@ -6,11 +6,14 @@ import type { Tooltrail } from '../tooltrail.ts'
 
 const period = Duration.minutes(5)
 /**
- * Number of values to consider. Lambda stamps a failure with the start time of its invocation, which may be 15 minutes
- * ago.
+ * Number of values to consider. A failure counts at the start time of its invocation, which may be 15 minutes in the
+ * past.
  */
 const LATE = 4
-/** Limit of failures, in per cent of invocations or requests. With few of them, a single failure exceeds it. */
+/**
+ * Limit of failures, in per cent of invocations or requests. If there are few of them, a single failure exceeds the
+ * limit.
+ */
 const PERCENT = 5
 
 /** Returns the alarms of the four functions and of the API. */

@@ -8,7 +8,7 @@ const MIB_OF_GIB = 1_024
 interface Domain {
   readonly name: string
   readonly nodes: number
-  /** Disk of each node, in GiB. */
+  /** Size of each node's disk, in GiB. */
   readonly volume: number
 }
 
@@ -55,7 +55,7 @@ export function domainRules(scope: Construct, { name, nodes, volume }: Domain): 
         'The search domain has almost no memory left, and may refuse requests or lose nodes. Use larger instances: ' +
         '`search.instance` in lib/environments.ts.',
     },
-    // A single node has no space for replicas, so its status is always yellow.
+    // A domain with a single node cannot have replicas, so its status is always yellow.
     ...(nodes === 1
       ? []
       : [

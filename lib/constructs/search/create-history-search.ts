@@ -3,7 +3,7 @@ import type { HistorySearch, HistorySearchProps, SearchSettings } from './histor
 import { SearchDomain } from './search-domain.ts'
 import { ServerlessSearch } from './serverless-search.ts'
 
-/** Creates the kind of search in the settings. */
+/** Creates the search that the settings select. */
 export function createHistorySearch(
   scope: Construct,
   id: string,

@@ -5,7 +5,7 @@ import type { NodeFunction } from '../functions/node-function.ts'
 /** The location of the history index, and the rights to it. */
 export interface HistorySearch {
   readonly kind: 'serverless' | 'domain'
-  /** Including `https://`. */
+  /** Address of the index, including `https://`. */
   readonly endpoint: string
   /** Name of the collection or the domain. */
   readonly searchName: string
@@ -18,23 +18,26 @@ export interface HistorySearch {
   grantSearch(reader: NodeFunction): void
   /** Grants creating the index and writing documents. */
   grantIndexing(writer: NodeFunction): void
-  /** Returns the alarms for its health. */
+  /** Returns the alarms for the health of the index. */
   alarmRules(): AlarmRule[]
 }
 
 export type SearchSettings =
   | {
       readonly kind: 'serverless'
-      /** Maximum capacity units, separately for indexing and for searching: 2, 4, 8, 16, or a multiple of 16. */
+      /**
+       * Maximum number of capacity units: one limit for indexing and one for searching. Allowed are 2, 4, 8, 16, and
+       * multiples of 16.
+       */
       readonly maxCapacity: number
     }
   | {
       readonly kind: 'domain'
       readonly instance: string
       readonly nodes: number
-      /** Disk of each node, in GiB. */
+      /** Size of each node's disk, in GiB. */
       readonly volume: number
-      /** Whether the domain has three zones, one of them on standby, and separate master nodes. */
+      /** Whether the domain has three zones, one of which is on standby, and separate master nodes. */
       readonly standby: boolean
     }
 
@@ -49,13 +52,13 @@ export interface HistorySearchProps {
   /** @default - a key of AWS, without cost */
   readonly encryptionKey?: IKey | undefined
   /**
-   * ARNs of roles that may rebuild a serverless collection's index. For a domain, roles get this right by their own
-   * policies.
+   * ARNs of roles that may rebuild the index of a serverless collection. For a domain, the roles' own policies grant
+   * this right.
    * @default - none
    */
   readonly operators?: readonly string[]
   /**
-   * Id of an OpenSearch Serverless endpoint that is the only way to a collection.
+   * Id of an OpenSearch Serverless endpoint. If set, the collection can be reached only through it.
    * @default - the collection is reachable over the internet, by signed requests
    */
   readonly collectionEndpoint?: string | undefined

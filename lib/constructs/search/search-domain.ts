@@ -18,18 +18,18 @@ export interface SearchDomainProps extends HistorySearchProps {
 }
 
 /**
- * Returns the master instance for a number of nodes, masters included. AWS requires 8 GiB of memory for up to 30 nodes,
- * and 16 GiB for up to 60.
+ * Returns the instance type of the master nodes, which depends on the number of all nodes. AWS requires 8 GiB of memory
+ * for up to 30 nodes including masters, and 16 GiB for up to 60.
  */
 const masterFor = (nodes: number): string => (nodes + MASTERS <= 30 ? 'm7g.large.search' : 'm7g.xlarge.search')
 const MASTERS = 3
 /**
- * Returns the number of replicas. With standby, the two other zones have one each. Without standby, a second node has
- * one.
+ * Returns the number of replicas. With standby, each of the two other zones has one. Without standby, there is one if
+ * the domain has a second node.
  */
 const copiesFor = (nodes: number, standby: boolean): number => (standby ? 2 : Math.min(nodes - 1, 1))
 
-/** A managed OpenSearch domain. Requests are signed, and each role is granted paths and methods. */
+/** A managed OpenSearch domain. Requests are signed, and each role may use only its own paths and methods. */
 export class SearchDomain extends Construct implements HistorySearch {
   readonly kind = 'domain'
   readonly endpoint: string
@@ -58,7 +58,8 @@ export class SearchDomain extends Construct implements HistorySearch {
       enforceHttps: true,
       tlsSecurityPolicy: TLSSecurityPolicy.TLS_1_2_PFS,
       enableAutoSoftwareUpdate: true,
-      // Without it, a newer engine version replaces the domain, whose name is fixed.
+      // Allows upgrades in place. Otherwise, a newer engine version would replace the domain, which its fixed name
+      // prevents.
       enableVersionUpgrade: true,
       logging: {
         slowSearchLogEnabled: true,
@@ -68,7 +69,7 @@ export class SearchDomain extends Construct implements HistorySearch {
         appLogEnabled: true,
         appLogGroup: logs.domain,
       },
-      // Otherwise, an extra function would write the policy that `#logs` declares.
+      // `#logs` declares the policy. Without this setting, an extra function would write it once more.
       suppressLogsResourcePolicy: true,
       removalPolicy: retain ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
     })

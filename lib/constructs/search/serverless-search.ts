@@ -16,9 +16,12 @@ export interface ServerlessSearchProps extends HistorySearchProps {
   readonly maxCapacity: number
 }
 
-/** Matches every index of ours, and the two aliases (`functions/adapters/opensearch/history-aliases.ts`). */
+/** Matches all our indexes, and the two aliases (`functions/adapters/opensearch/history-aliases.ts`). */
 const INDEXES = 'history*'
-/** AWS rejects a group that scales to zero without standby replicas. Its collections must have the same setting. */
+/**
+ * A collection group that scales to zero must have standby replicas, and its collections must have the same setting.
+ * AWS rejects anything else.
+ */
 const STANDBY_REPLICAS = 'ENABLED'
 
 /** An OpenSearch Serverless collection that scales to zero. The first request after a pause takes 10 to 30 s. */
@@ -52,7 +55,7 @@ export class ServerlessSearch extends Construct implements HistorySearch {
         ...(encryptionKey === undefined ? { AWSOwnedKey: true } : { KmsARN: encryptionKey.keyArn }),
       }),
     })
-    // Signatures and the policies below decide about access, wherever requests come from.
+    // Signatures and the policies below decide about access, independently of the origin of a request.
     const { collectionEndpoint } = props
     const from =
       collectionEndpoint === undefined
@@ -92,7 +95,7 @@ export class ServerlessSearch extends Construct implements HistorySearch {
     return serverlessRules(this, this.#group)
   }
 
-  /** Lets the role connect to the collection. The collection's own policy grants the single rights. */
+  /** Lets the role connect to the collection. The collection's own policy grants the specific rights. */
   #admit(grantee: NodeFunction, rights: Rights): void {
     allow(grantee, { actions: ['aoss:APIAccessAll'], resources: [this.#collection.attrArn] })
     this.#allow(grantee, grantee.node.id.toLowerCase(), [grantee.role.roleArn], rights)
@@ -113,7 +116,7 @@ export class ServerlessSearch extends Construct implements HistorySearch {
     })
   }
 
-  /** Converts a policy to JSON at deployment, because role ARNs are unknown before. */
+  /** Converts a policy to JSON at deployment, because the ARNs of roles are unknown before. */
   #toJson(policy: object): string {
     return this.#collection.stack.toJsonString(policy)
   }
@@ -121,7 +124,7 @@ export class ServerlessSearch extends Construct implements HistorySearch {
 
 interface Rights {
   readonly index: readonly string[]
-  /** Rights to the collection, because aliases belong to it. */
+  /** Rights to the collection itself. They include those to aliases, which belong to the collection. */
   readonly collection: readonly string[]
 }
 
@@ -130,7 +133,7 @@ const INDEXING: Rights = {
   index: ['aoss:CreateIndex', 'aoss:WriteDocument'],
   collection: ['aoss:CreateCollectionItems', 'aoss:DescribeCollectionItems', 'aoss:UpdateCollectionItems'],
 }
-/** Rights to rebuild, redrive and count: reading documents, and removing unused indexes. */
+/** Rights of operators to rebuild, redrive and count: they read documents and remove unused indexes. */
 const OPERATING: Rights = {
   index: [...SEARCHING.index, ...INDEXING.index, 'aoss:DescribeIndex', 'aoss:DeleteIndex'],
   collection: [...INDEXING.collection, 'aoss:DeleteCollectionItems'],
