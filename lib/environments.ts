@@ -20,7 +20,7 @@ export class EnvironmentError extends Error {
 
 const whole = z.int().positive()
 /**
- * Numbers of days that CloudWatch Logs accepts:
+ * Values that AWS allows:
  * https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_PutRetentionPolicy.html
  */
 const LOG_DAYS = [
@@ -29,10 +29,7 @@ const LOG_DAYS = [
 /** Limits that AWS WAF accepts: https://docs.aws.amazon.com/waf/latest/APIReference/API_RateBasedStatement.html */
 const rateLimit = z.int().min(10).max(2_000_000_000)
 
-/**
- * Maximum characters of all lists in a function's environment. The environment has 4 KB, half of which is reserved for
- * tenants' budgets.
- */
+/** Maximum characters of all lists in a function's environment of 4 KB. Half of the 4 KB is for tenants' budgets. */
 const MAX_LIST_CHARACTERS = 1_000
 
 const settings = z
@@ -62,14 +59,9 @@ const settings = z
     retain: z.boolean().default(true),
     /** Continuous backups of the table for 35 days. */
     pointInTimeRecovery: z.boolean().default(true),
-    /**
-     * A table that was restored from a backup. It is used instead of the stack's own table: docs/operations/restore.md.
-     */
+    /** A table restored from a backup, which replaces the stack's own table: docs/operations/restore.md. */
     restoredTable: restoredTable.optional(),
-    /**
-     * A bucket of outputs that another deployment has left. It is used instead of the stack's own bucket:
-     * docs/operations/restore.md.
-     */
+    /** A bucket left by another deployment, which replaces the stack's own bucket: docs/operations/restore.md. */
     restoredBucket: z
       .string()
       .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, 'is not the name of a bucket')
@@ -80,10 +72,7 @@ const settings = z
     alarmEmail: z.email('is not an email address').optional(),
     /** Tags, in addition to `tooltrail:environment`, of every resource that can have tags. */
     tags: tags.default({}),
-    /**
-     * Monthly limit of the account in US dollars. An email is sent when the costs reach 80 % of it, or will probably
-     * exceed it.
-     */
+    /** Monthly limit in US dollars. An email is sent at 80 % of it, or if the costs will probably exceed it. */
     monthlyBudget: whole.optional(),
     /** Maximum number of runs that the queue's workers execute concurrently. It also limits the bill for models. */
     maxWorkers: z.int().min(2).max(1_000).default(20),
@@ -99,14 +88,9 @@ const settings = z
      * reserving the last 100, and new accounts begin with a limit of 10.
      */
     reserveConcurrency: z.boolean().default(false),
-    /**
-     * Number of executions that are reserved for the indexer if `reserveConcurrency` is set: one per shard of the
-     * table's stream.
-     */
+    /** Executions reserved for the indexer with `reserveConcurrency`: one per shard of the table's stream. */
     indexerConcurrency: z.int().min(2).max(1_000).default(20),
-    /**
-     * Initial throughput per second. The default is 12,000 reads and 4,000 writes. AWS charges once for higher values.
-     */
+    /** Initial throughput per second. Default: 12,000 reads and 4,000 writes. AWS charges once for higher values. */
     warmThroughput: z.strictObject({ reads: z.int().min(12_000), writes: z.int().min(4_000) }).optional(),
     /**
      * A new version of the functions gets this percentage of the work for these minutes, and then all of it. Alarms
@@ -129,10 +113,7 @@ const settings = z
      * such as a key, are stored in the models' secret as `OTEL_EXPORTER_OTLP_HEADERS`.
      */
     traceEndpoint: traceEndpoint.optional(),
-    /**
-     * `host` or `host:port` of MCP servers and callback receivers for which internal addresses and plain HTTP are
-     * allowed.
-     */
+    /** `host` or `host:port` of MCP servers and callback receivers that may be internal or use plain HTTP. */
     allowedHosts: z.array(allowedHost).default([]),
     /** Whether X-Ray receives the times of requests and invocations. */
     xray: z.boolean().default(false),
@@ -163,10 +144,7 @@ const settings = z
         message: 'is not a zone that contains the name',
       })
       .optional(),
-    /**
-     * Ids of VPC endpoints for `execute-api`. If set, the API can be reached only through them. Default: it is
-     * reachable from everywhere.
-     */
+    /** Ids of VPC endpoints for `execute-api`: the only way to the API. Default: it is reachable from everywhere. */
     vpcEndpoints: z
       .array(z.string().regex(/^vpce-[0-9a-f]{8,17}$/, 'is not the id of a VPC endpoint'))
       .min(1)
@@ -179,10 +157,7 @@ const settings = z
     encryptionKey: arn('kms')
       .regex(/:key\/[^/]+$/, 'is not the ARN of a key: rights cannot name an alias')
       .optional(),
-    /**
-     * Subnets of the functions. The functions then reach only the addresses that the subnets reach:
-     * docs/operations/deploy.md.
-     */
+    /** Subnets of the functions. They limit the addresses that functions reach: docs/operations/deploy.md. */
     vpc: network.optional(),
     /** ARN of a managed policy that limits the rights of every role of the stacks. */
     permissionsBoundary: arn('iam')
@@ -275,10 +250,7 @@ const ENVIRONMENTS: { readonly [name: string]: EnvironmentSettings } = {
   },
 }
 
-/**
- * The limit of 12 characters comes from two limits of AWS: names of collections have at most 28 characters, names of
- * their policies 32.
- */
+/** Limits of AWS: a collection's name has at most 28 characters, and the names of its policies have 32. */
 const NAME = /^[a-z][a-z0-9-]{0,11}$/
 
 /** Settings that `-c` overrides for one deployment. */
@@ -286,16 +258,11 @@ export interface Given {
   readonly alarmEmail?: unknown
   /** Allowed only if the environment has versions. */
   readonly canary?: unknown
-  /**
-   * ARN of a role that becomes an operator, in addition to the operators in the settings. An example is the role that
-   * deploys.
-   */
+  /** ARN of a role that becomes an operator in addition to those of the settings, such as the deployer's. */
   readonly operator?: unknown
 }
 
-/**
- * Returns the complete settings of the environment `name`. Throws `EnvironmentError`, which names each wrong setting.
- */
+/** Returns the settings of the environment `name`. Throws `EnvironmentError`, which names each wrong setting. */
 export function readEnvironment(name: unknown, given: Given = {}, environments = ENVIRONMENTS): Environment {
   const known = Object.keys(environments).join(', ')
   if (typeof name !== 'string' || name === '')
