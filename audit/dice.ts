@@ -1,6 +1,6 @@
 import { randomNumbers } from '../test/e2e/crashes/parts/random-numbers.ts'
 
-/** Random choices of one seed. A seed does not repeat a test exactly, because time is real. */
+/** Random choices from one seed. A seed does not repeat a test exactly, because the test runs in real time. */
 export interface Dice {
   number(): number
   chance(probability: number): boolean

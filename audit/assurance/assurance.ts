@@ -35,7 +35,10 @@ interface Ended {
   readonly outcome: string
 }
 
-/** Runs a part and writes its output to a log. Returns the last line, or Vitest's line with the number of tests. */
+/**
+ * Runs a part and writes its output to a log. Returns the last line of the output. For Vitest, returns the line with
+ * the number of tests.
+ */
 async function run({ name, command: [program, ...args] }: Part): Promise<Ended> {
   const path = join(LOGS, `${name}.log`)
   const log = createWriteStream(path)

@@ -8,7 +8,7 @@ export interface Claim {
   readonly path: string
 }
 
-/** Areas of the page with their headings, in the page's order. */
+/** Areas of the page of evidence with their headings, in the page's order. */
 const AREAS: ReadonlyMap<string, string> = new Map([
   ['durability', 'Durability and order'],
   ['deliveries', 'Slack, webhooks and callbacks'],
@@ -45,7 +45,7 @@ Transcripts and search quality need [recorded conversations](recorded-conversati
 
 const COMMENTS = [/^\/\* Evidence, (\w+): ((?:(?!\*\/)[^])*?) \*\//gm, /^# Evidence, (\w+): (.*)$/gm]
 
-/** Finds every claim of a test file. In TypeScript, the comment of a claim may have several lines. */
+/** Finds every claim of a test file. In TypeScript, the comment with a claim may have several lines. */
 export const claimsIn = (path: string, text: string): Claim[] =>
   COMMENTS.flatMap((comment) => [...text.matchAll(comment)]).map(([, area = '', claim = '']) => ({
     area,
@@ -53,7 +53,7 @@ export const claimsIn = (path: string, text: string): Claim[] =>
     path,
   }))
 
-/** Builds the page from these claims, each with its tests. Throws if a claim has an unknown area. */
+/** Builds the page of evidence from these claims, each with its tests. Throws if a claim has an unknown area. */
 export function evidencePage(claims: readonly Claim[]): string {
   const unknown = claims.find(({ area }) => !AREAS.has(area))
   if (unknown !== undefined)

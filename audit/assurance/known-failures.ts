@@ -6,23 +6,26 @@ import type { Reporter, TestModule } from 'vitest/node'
 export const KNOWN_FAILURES_FILE = '.assurance/known-failures.json'
 
 export interface KnownFailure {
-  /** The file's name, which states the expected behaviour. */
+  /** The name of the test file, which states the expected behaviour. */
   readonly name: string
   readonly state: 'still fails' | 'holds now' | 'holds in part' | 'its control fails' | 'needs an engine'
-  /** Names of the tests that changed. */
+  /** Names of the tests whose outcome has changed. */
   readonly changed: readonly string[]
 }
 
-/** Outcome of one test, with the fields that this table needs. */
+/** Outcome of one test, with the fields that the states need. */
 export interface Outcome {
   readonly name: string
   /** Whether the test is marked `test.fails`. */
   readonly isKnown: boolean
-  /** Whether the outcome is the expected one: a known failure fails, a control passes. */
+  /** Whether the outcome is the expected one: a known failure fails, and a control passes. */
   readonly isAsBefore: boolean
 }
 
-/** Computes the state of one file from the outcomes of its tests. A file that cannot be loaded has an error and no outcomes. */
+/**
+ * Computes the state of one file from the outcomes of its tests. If the file cannot be loaded, `errors` has the error,
+ * and `outcomes` is empty.
+ */
 export function stateOf(
   name: string,
   outcomes: readonly Outcome[],

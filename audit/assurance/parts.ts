@@ -1,7 +1,7 @@
 /** One part of `npm run assurance`: a command that takes too long for CI. */
 export interface Part {
   readonly name: string
-  /** The promise that the part tests, for the table of results. */
+  /** The promise that the part tests, as a question for the table of results. */
   readonly question: string
   /** Duration on two idle cores, in minutes. */
   readonly minutes: number
@@ -20,7 +20,7 @@ const node = (file: string, ...args: readonly string[]): Part['command'] => ['no
 const SIMULATE = 'audit/simulator/simulate.ts'
 const SQLITE_SCHEDULES = 'audit/exploration/explore-sqlite-schedules.ts'
 
-/** All parts, the shortest first, so that mistakes are visible early. Each part runs with `WHOLE=1`. */
+/** All parts, the shortest first, so that mistakes are found early. Each part runs with `WHOLE=1`. */
 export const PARTS: readonly Part[] = [
   {
     name: 'known-failures',

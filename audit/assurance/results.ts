@@ -7,7 +7,7 @@ export interface Result {
   readonly outcome: string
   /** Date of the run, as YYYY-MM-DD. */
   readonly date: string
-  /** The short hash, with `+` if the tree has uncommitted changes. */
+  /** The short hash of the commit, followed by `+` if the tree has uncommitted changes. */
   readonly commit: string
   readonly minutes: number
 }
@@ -29,7 +29,7 @@ Their files are in [test/known-failures](../../test/known-failures/README.md).
 `
 const NOT_RUN: Omit<Result, 'part'> = { outcome: 'not run yet', date: '', commit: '', minutes: 0 }
 
-/** Replaces the page's rows of these results. `failures` is undefined if the known failures did not run. */
+/** Replaces the rows of these results in the page. `failures` is undefined if the known failures were not tested. */
 export function updatePage(
   page: string,
   parts: readonly Part[],

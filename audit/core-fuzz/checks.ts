@@ -6,7 +6,7 @@ import { idsOf, kinds, readEvents } from './followers.ts'
 import type { Accepted } from './operations.ts'
 import type { World } from './world.ts'
 
-/** Runs with this number of events or more are not resumed after each event, because that is slow. */
+/** A run with at least this number of events is not resumed after each event, because that is slow. */
 const MAX_RESUMED = 60
 const AGENTS: ReadonlySet<string> = new Set(['default', 'helper', 'deep'])
 const COPIED = [
@@ -32,7 +32,10 @@ export async function checkInputs(world: World, accepted: Accepted, log: readonl
   }
 }
 
-/** Checks that ids are in order, each call has a row, no call is open, rounds are counted, and no source number is used twice. */
+/**
+ * Checks the log: ids are in order, each call has a row, no call is open, rounds are counted, and no source number is
+ * used twice.
+ */
 export function checkLog({ report }: World, log: readonly Message[]): void {
   const ids = log.map(({ id }) => id)
   if (ids.some((id, index) => index > 0 && id <= (ids[index - 1] ?? ''))) report('ids are not in order')
@@ -75,7 +78,10 @@ export function checkCounts({ report }: World, run: Run, log: readonly Message[]
   if (counted !== tokens) report(`a run counts ${counted} tokens; the log has ${tokens}`)
 }
 
-/** Checks that each message of a run has its event, and that resuming after any event returns all later events. */
+/**
+ * Checks that each message of a run has its event. Also checks that a follower that resumes after any event gets all
+ * later events.
+ */
 export async function checkEvents(world: World, run: Run, log: readonly Message[]): Promise<void> {
   const ids = idsOf(await readEvents(world, run.id))
   for (const { id, role, runId } of log) {

@@ -36,7 +36,7 @@ const { verbose, ...settings } = readOptions(
   }),
 )
 
-/** Executes random operations, and starts followers at the same time. */
+/** Executes random operations. Followers are started at the same time. */
 async function disturb(world: World, accepted: Accepted, { operations }: Settings): Promise<Follower[]> {
   const followers: Follower[] = []
   for (let index = 0; index < operations; index++) {
@@ -50,7 +50,7 @@ async function disturb(world: World, accepted: Accepted, { operations }: Setting
   return followers
 }
 
-/** Resolves all waiting calls until no run is active or queued. */
+/** Resolves all waiting calls until no run is active or queued any more. */
 async function drain(world: World): Promise<void> {
   const { dice, harness, living, attempt, report } = world
   const end = Date.now() + DRAIN_MS

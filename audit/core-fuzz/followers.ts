@@ -40,13 +40,16 @@ export async function startFollower(world: World, accepted: Accepted): Promise<F
       if (ids.length >= maxIds) return stop.abort()
     }
   }
-  // The process may be killed meanwhile.
+  // A failure is only counted, because the process may be killed while it follows.
   follow().catch(() => world.count('a follower failed'))
   setTimeout(() => stop.abort(), FOLLOW_MS)
   return { runId, ids }
 }
 
-/** Checks that the events of a follower, and the events after its resumption, are together all events, each once. */
+/**
+ * Checks a follower that resumes: the events before its disconnection and those after its resumption are together all
+ * events, each once.
+ */
 export async function checkFollower(world: World, { runId, ids }: Follower): Promise<void> {
   const last = ids.at(-1)
   if (last === undefined) return
@@ -61,6 +64,6 @@ export async function checkFollower(world: World, { runId, ids }: Follower): Pro
   if (extra.length > 0) world.report(`a follower got events that the log does not have: ${kinds(extra)}`)
 }
 
-/** Removes the message id from an event's id. */
+/** Returns an event's id without the message id at its beginning. */
 const kindOf = (id: string): string => id.slice(27)
 export const kinds = (ids: readonly string[]): string => ids.map(kindOf).join(' ')

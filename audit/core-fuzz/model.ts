@@ -11,7 +11,7 @@ const DELEGATE = 'delegate_task_to_member'
 const USAGE = { ...NO_USAGE, inputTokens: 5, outputTokens: 2, totalTokens: 7 }
 const SUMMARY_USAGE = { ...NO_USAGE, inputTokens: 5, totalTokens: 5 }
 
-/** The member that an agent of the team delegates to. */
+/** For each agent of the team: the member to which it delegates. */
 const MEMBER_OF: { readonly [agent: string]: string } = { leader: 'helper', helper: 'deep' }
 
 /** Creates a model that checks each request, and then returns a random completion or fault. */
@@ -34,7 +34,10 @@ export function createRandomModel(dice: Dice, report: (problem: string) => void)
     if (messages.at(-1)?.role === 'assistant') report('R1: a request ends with a completion')
   }
 
-  /** Checks that each request begins with the previous request, unless a summary was stored between them (promises R5). */
+  /**
+   * Checks that each request begins with the whole previous request. After a summary was stored, it may begin
+   * differently (promises R5).
+   */
   function checkPrefix({ messages }: ModelRequest): void {
     const now = messages.map((message) => JSON.stringify(message))
     const last = before
@@ -78,6 +81,6 @@ export function createRandomModel(dice: Dice, report: (problem: string) => void)
       yield { type: 'completion', completion: { ...completion, usage: USAGE } }
     }
 
-  /** Returns an endless script. */
+  /** Returns a script that never ends. */
   return (agent: string): readonly Turn[] => new Proxy<Turn[]>([], { get: () => turnOf(agent) })
 }

@@ -16,7 +16,7 @@ import { createRandomModel } from './model.ts'
 export interface Settings {
   readonly seed: number
   readonly operations: number
-  /** Factor by which the clock is faster than real time, so that leases expire. */
+  /** Factor by which the clock is faster than real time, so that leases expire during a test. */
   readonly speed: number
   /** DynamoDB's endpoint. Undefined for SQLite. */
   readonly dynamodb: string | undefined
@@ -34,10 +34,12 @@ export interface World {
   report(problem: string): void
   count(outcome: string): void
   spawn(): void
-  /** Kills a random process: its calls to the store never return. */
+  /** Kills a random process: its pending calls to the store never return. */
   crash(): void
   living(): readonly Process[]
-  /** Probability that a call to the store fails before its execution, and probability that it fails after it. */
+  /**
+   * Two probabilities of equal size: that a call to the store fails before its execution, and that it fails after it.
+   */
   failing: number
   /** Executes an operation and counts its outcome. Returns undefined if it failed. */
   attempt<Result>(name: string, operation: () => Promise<Result>): Promise<Result | undefined>

@@ -8,7 +8,7 @@ const SWEEP = '../../../delivery/due-deliveries.ts'
 const DUE = '../../../delivery/due-of-session.ts'
 
 /**
- * Guards of deliveries: conditions in the outbox and in the delivery driver, each with the source text without it.
+ * Guards of deliveries: conditions in the outbox and in the delivery driver. Each has the source text that removes it.
  */
 export const DELIVERY_GUARDS: readonly Guard[] = [
   one(

@@ -10,7 +10,7 @@ import { DELIVERY_GUARDS } from './delivery-guards.ts'
 import { GUARDS } from './guards.ts'
 import { loadWithout } from './without-guard.ts'
 
-/** Every guard, with the kind of schedules that can detect its absence. */
+/** Every guard, with the kind of schedules that can detect that it is missing. */
 const all = [
   ...GUARDS.map((guard) => ({ guard, kindOf: () => SESSION_SCHEDULES as Kind<unknown> })),
   ...DELIVERY_GUARDS.map((guard) => ({
@@ -47,7 +47,7 @@ let unnoticed = 0
 for (const { guard, kindOf } of values.wanted) {
   const { modules, delivery, remove } = await loadWithout(guard)
   const { failure } = await explore(sqliteMemoryEngine(modules), kindOf(delivery), {
-    // If no schedule can detect the missing guard, a few schedules are enough.
+    // If no schedule can detect that the guard is missing, a fifth of the schedules is enough.
     schedules: values.schedules / (guard.backedBy === undefined ? 1 : 5),
     seed: values.seed,
     steps: 120,

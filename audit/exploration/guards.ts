@@ -9,16 +9,19 @@ export interface Edit {
 export interface Guard {
   readonly name: string
   readonly edits: readonly Edit[]
-  /** Set if no schedule can detect the missing guard: the other guard of this engine that makes the same check. */
+  /**
+   * The name of another guard of this engine that makes an equal check. Set if no schedule can therefore detect that
+   * this guard is missing.
+   */
   readonly backedBy?: string
 }
 
 const one = (name: string, file: string, from: string, to: string): Guard => ({ name, edits: [{ file, from, to }] })
 
 const HELD = 'const row = heldSession(database, lease)\n'
-/** Source text that reads a live session without a check of its holder. */
+/** Source text that reads a live session without checking its holder. */
 const ANYBODY = 'const row = findLiveSession(database, lease) ?? heldSession(database, lease)\n'
-/** Removes the check of the generation from an operation. `next` is the source text after that check. */
+/** Removes the check of the generation from an operation. `next` is the source text that follows the check. */
 const unfenced = (operation: string, file: string, next: string): Guard =>
   one(`${operation}: the generation is mine`, file, `${HELD}    ${next}`, `${ANYBODY}    ${next}`)
 

@@ -26,8 +26,8 @@ const MODULES: { readonly [name in keyof SqliteModules]: string } = {
 }
 
 /**
- * Returns the source texts without the guard, by their path below the adapter's `log/`. Throws if a text to replace does not
- * occur exactly once.
+ * Returns the changed source texts without the guard, by their paths below the adapter's `log/`. Throws if a text to
+ * replace does not occur exactly once.
  */
 export async function textsWithout({ name, edits }: Guard): Promise<ReadonlyMap<string, string>> {
   const texts = new Map<string, string>()
@@ -47,8 +47,8 @@ interface Loaded {
 }
 
 /**
- * Loads a copy of the SQLite adapter and of the delivery code without one guard. All other modules are the real program's. Call
- * `remove` afterwards.
+ * Loads a copy of the SQLite adapter and of the delivery code in which one guard is missing. All other modules are the
+ * program's own. Call `remove` afterwards.
  */
 export async function loadWithout(guard: Guard): Promise<Loaded> {
   const texts = await textsWithout(guard)
@@ -64,7 +64,7 @@ export async function loadWithout(guard: Guard): Promise<Loaded> {
       await symlink(join(ROOT, 'functions', name), join(folder, 'functions', name))
   await linkFiles(join(ROOT, 'functions/domain'), join(folder, 'functions/domain'))
   for (const [file, text] of texts) {
-    // The link is removed first, because a write through it would change the program's file.
+    // The link is removed before the write, because a write through the link would change the program's own file.
     await rm(join(adapter, 'log', file))
     await writeFile(join(adapter, 'log', file), text)
   }
@@ -74,14 +74,14 @@ export async function loadWithout(guard: Guard): Promise<Loaded> {
     Object.entries(MODULES).map(async ([name, file]) => [name, await load(file)] as const),
   )
   return {
-    // Files that `engine.ts` imports statically, here with the guard removed.
+    // The modules that `engine.ts` imports statically, loaded from the copy without the guard.
     modules: Object.fromEntries(loaded) as unknown as SqliteModules,
     delivery: Object.assign({}, ...deliver) as DeliveryCode,
     remove: () => rm(folder, { recursive: true, force: true }),
   }
 }
 
-/** Links each file of a folder, so that unchanged files stay the same modules as in the rest of the program. */
+/** Links each file of a folder. An unchanged file is then the same module as in the program. */
 async function linkFiles(from: string, to: string): Promise<void> {
   await mkdir(to)
   for (const entry of await readdir(from, { withFileTypes: true })) {

@@ -1,4 +1,7 @@
-/** The field cases by number or name: kinds of input that occur in practice. Every name of a field test contains one of them. */
+/**
+ * The field cases by number or name. Each is a kind of input that occurs in practice. The name of every field test
+ * contains one of them.
+ */
 export const FIELD_CASES: ReadonlyMap<string, string> = new Map([
   ['01', 'names and ids that a provider refuses'],
   ['03', 'MCP results with nulls'],
@@ -37,7 +40,7 @@ const ENGINES: Readonly<Record<string, readonly string[]>> = {
 export const WIRE_NAMES = Object.keys(WIRES)
 export const ENGINE_NAMES = Object.keys(ENGINES)
 
-/** One field test, read from its name. Without wires or engines, the test does not depend on any. */
+/** A field test, described by its name. `wires` and `engines` are empty if the test does not depend on any. */
 export interface FieldTest {
   readonly case: string
   readonly variant: string
@@ -48,9 +51,11 @@ export interface FieldTest {
 const FIELD = /\bfield\/([\p{L}\p{N}_-]+)(?:\/([\p{L}\p{N}_.-]*[\p{L}\p{N}_]))?/u
 
 /**
- * Reads the case, the variant, the wires and the engines from the names of a test and its suites, the outermost first. Undefined
- * if none of them contains `field/<case>`. A wire or engine is a whole segment between `·`, `,`, `:`, `|`,
- * parentheses or dashes, or a word that follows the variant directly. The word `on` before it is skipped.
+ * Reads the case, the variant, the wires and the engines from the names of a test and its suites, the outermost suite
+ * first. Undefined if no name contains `field/<case>`.
+ *
+ * A wire or engine is a whole segment between `·`, `,`, `:`, `|`, parentheses or dashes. It may also be a word that
+ * follows the variant directly; the word `on` before it is skipped.
  */
 export function readFieldName(names: readonly string[]): FieldTest | undefined {
   const found = names.map((name) => FIELD.exec(name)).find((match) => match !== null)
@@ -75,8 +80,8 @@ const split = (text: string): string[] =>
     .filter((segment) => segment !== '')
 
 /**
- * Splits the text after a variant into segments. In the first segment, each leading word that is a wire or engine is a separate
- * segment.
+ * Splits the text after a variant into segments. In the first segment, each leading word that is a wire or engine
+ * becomes a separate segment.
  */
 function leadingWords(text: string): string[] {
   const segments = split(text)

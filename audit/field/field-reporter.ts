@@ -4,8 +4,8 @@ import { FIELD_CASES, readFieldName } from './field-names.ts'
 import { casesWithoutTest, fieldTable, type FieldOutcome } from './field-table.ts'
 
 /**
- * A reporter of Vitest that prints the table of the field tests. A file or a hook that fails counts as a failed test. The run also
- * fails if an expected case has no test.
+ * A reporter of Vitest that prints the table of the field tests. A file or a hook that fails counts as a failed test.
+ * If an expected case has no test, the run fails too.
  */
 export default class FieldReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], errors: readonly { readonly message: string }[]): void {
@@ -22,7 +22,7 @@ export default class FieldReporter implements Reporter {
 
 function readModule(module: TestModule): FieldOutcome[] {
   const file = relative(process.cwd(), module.moduleId)
-  // If a hook fails, Vitest marks its tests as skipped, so the hook's error counts.
+  // If a hook fails, Vitest marks its tests as skipped. So the errors of hooks are counted separately.
   const suites = [...module.children.allSuites()].flatMap((suite) => suite.errors())
   const broken = [...module.errors(), ...suites].map(({ message }): FieldOutcome => {
     const error = firstLine(message)
@@ -50,7 +50,7 @@ function readTest(test: TestCase, file: string): FieldOutcome[] {
   ]
 }
 
-/** Returns the cases that must have a test. If only some projects run, no case is required. */
+/** Returns the cases for which a test is required. If only some projects run, no case is required. */
 function expectedCases(): readonly string[] {
   const only = process.env['FIELD_CASE'] ?? ''
   if (only !== '') return [only]

@@ -4,11 +4,11 @@ export type FieldState = 'passed' | 'failed' | 'skipped'
 
 /** One field test with its outcome. */
 export interface FieldOutcome extends FieldTest {
-  /** Names of its suites, its own name, and its file. */
+  /** Names of the test's suites, then its own name and its file. */
   readonly name: string
   readonly file: string
   readonly state: FieldState
-  /** The first line of its error. */
+  /** The first line of the test's error. */
   readonly error?: string
 }
 
@@ -16,9 +16,9 @@ export interface FieldOutcome extends FieldTest {
 const NONE = '-'
 
 /**
- * Formats the table of results as text: a row for each case and wire, a column for each engine. A cell has the number of tests
- * that passed, or the number of failed and skipped ones. After the table come the expected cases without a test, then the failed
- * tests with their errors.
+ * Formats the table of results as text: a row for each case and wire, and a column for each engine. A cell has the
+ * number of passed tests, or the numbers of failed and skipped tests. Below the table, lists the expected cases without
+ * a test, then the failed tests with their errors.
  */
 export function fieldTable(outcomes: readonly FieldOutcome[], expected: readonly string[]): string {
   const engines = [...ENGINE_NAMES, NONE].filter((engine) => outcomes.some((one) => counts(one.engines, engine)))
@@ -43,7 +43,7 @@ export function fieldTable(outcomes: readonly FieldOutcome[], expected: readonly
   return lines.join('\n')
 }
 
-/** Lists the expected cases without a test, and those whose tests were all skipped. */
+/** Lists the expected cases that have no test, or only skipped tests. */
 export const casesWithoutTest = (outcomes: readonly FieldOutcome[], expected: readonly string[]): string[] =>
   expected.filter((name) => !outcomes.some((one) => one.case === name && one.state !== 'skipped'))
 

@@ -12,7 +12,7 @@ const USAGE = `Runs the tests whose names contain field/<case>/<variant>, and pr
 Tests of the project engines need Java, those of browser Chromium. Exit code 1: a test failed, or a case has no test.
 `
 const ROOT = resolve(import.meta.dirname, '../..')
-/** The tests of the table contain names that look like field tests but are none. */
+/** The tests of the table itself. They contain names that look like field tests but are not. */
 const OWN_TEST = 'test/conventions/field-table.test.ts'
 
 interface Options {
@@ -36,14 +36,14 @@ function readCommandLine(): Options {
 }
 
 /**
- * Finds the test files that contain names of field tests, or import such a module of `test`. Loading all files would take
- * minutes.
+ * Finds the test files with field tests: they contain such a name, or import a module of `test` that does. Loading all
+ * test files would take minutes.
  */
 function fieldFiles(): string[] {
   const files = globSync('{test,audit}/**/*.ts', { cwd: ROOT }).filter((file) => file !== OWN_TEST)
   const texts = new Map(files.map((file) => [file, readFileSync(join(ROOT, file), 'utf8')]))
   const found = files.filter((file) => file.startsWith('test/') && texts.get(file)?.includes('field/'))
-  // The loop also visits the files that it appends, so importers of importers are found.
+  // The loop also visits the files that it appends. So it finds importers of importers.
   for (const file of found)
     for (const one of files) if (!found.includes(one) && imports(one, texts.get(one), file)) found.push(one)
   return found.filter((file) => file.endsWith('.test.ts')).toSorted()

@@ -38,7 +38,7 @@ const counts = { sets: 0, onlySqlite: 0, orders: 0, doubled: 0, errors: 0 }
 
 const keyOf = ({ messageId, role }: Pick<HistoryHit, 'messageId' | 'role'>): string => `${messageId} ${role}`
 
-/** Returns the keys of all hits of a query, page by page. */
+/** Returns the keys of all hits of a query. Reads page after page. */
 async function search(index: HistoryIndex, query: HistoryQuery): Promise<string[]> {
   const keys: string[] = []
   let after: string | undefined

@@ -61,7 +61,7 @@ const STEP_MS = 600_000
 const sessionOf = (dice: Dice, owner = ''): string => `s-${Math.floor(dice.number() * 8)}${owner}`
 const runOf = (dice: Dice): string => `run-${Math.floor(dice.number() * 20)}`
 
-/** Draws documents with unusual words, of a few sessions, owners and tools. */
+/** Draws documents with unusual words, from a small number of sessions, owners and tools. */
 export function randomDocuments(dice: Dice, count: number): HistoryDocument[] {
   const ids = nextIds(undefined, START, count)
   return ids.map((messageId, index): HistoryDocument => {
@@ -100,7 +100,7 @@ function randomText(dice: Dice): string {
   return dice.pick(kinds)()
 }
 
-/** Draws a query with random filters for `count` documents. */
+/** Draws a query with random filters for a history of `count` documents. */
 export function randomQuery(dice: Dice, count: number): HistoryQuery {
   const maybe = <Filter extends object>(probability: number, filter: () => Filter): Partial<Filter> =>
     dice.chance(probability) ? filter() : {}

@@ -42,7 +42,7 @@ const COPIED = [
 ]
 const FILES = ['package.json', 'tsconfig.json', 'vitest.config.ts']
 const RUN_TIMEOUT_MS = 600_000
-/** Limit of a suite's output, in bytes. The trace of an endless loop is large. */
+/** Limit of a suite's output, in bytes. It is high, because an endless loop prints a large trace. */
 const MAX_OUTPUT_BYTES = 256 * 1_024 * 1_024
 
 function copyTree(): string {
@@ -52,7 +52,7 @@ function copyTree(): string {
   return copy
 }
 
-/** Runs the suite. Returns its failure if it detects the mutant, otherwise undefined. */
+/** Runs the suite. If it fails, it has detected the mutant: returns the failure. Otherwise returns undefined. */
 function noticed(copy: string, { name, command }: Suite): string | undefined {
   const [program = '', ...args] = command
   const started = program === 'node' ? process.execPath : join(copy, 'node_modules', '.bin', program)
@@ -70,7 +70,7 @@ function noticed(copy: string, { name, command }: Suite): string | undefined {
   return `${name}: ${run.error === undefined ? (why ?? 'failed').trim().slice(0, 160) : 'not within its time'}`
 }
 
-/** Throws if a suite fails without a mutant, because it could not detect one. */
+/** Throws if a suite already fails without a mutant. Such a suite cannot detect mutants. */
 function requireHealthy(copy: string): void {
   const suites = new Map(wanted.flatMap((one) => one.suites).map((suite) => [suite.command.join(' '), suite]))
   for (const suite of suites.values()) {

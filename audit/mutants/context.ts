@@ -4,7 +4,8 @@ const LOG = 'functions/log'
 const LOOP = 'functions/agent/loop'
 
 /**
- * Mutants of the model request: summaries, truncation, sources and media, and when decisions about them are recorded.
+ * Mutants of the model request: summaries, truncation, sources and media, and the time at which decisions about them
+ * are recorded.
  */
 export const CONTEXT_MUTANTS = [
   ...inFile('functions/log/request/consolidation.ts', [

@@ -1,6 +1,6 @@
 import { inFile } from './mutant.ts'
 
-/** Mutants of the session store on DynamoDB: conditions, tokens, strong reads. */
+/** Mutants of the session store on DynamoDB. They change conditions, tokens and strong reads. */
 export const DYNAMODB_MUTANTS = [
   ...inFile('functions/adapters/dynamodb/log/runs/run-item.ts', [
     ['concurrent requests overwrite each other', "all(present('pk'), absent('request_rev'))", "present('pk')"],
@@ -116,8 +116,8 @@ export const DYNAMODB_MUTANTS = [
     ],
     [
       'a start asks for no generation',
-      // Every start and end also changes the places in lists. The condition on these places would hide most effects of this
-      // mutant.
+      // `started.when` is the condition on the session's places in lists, which every start changes. It would hide most
+      // effects of this mutant, so the mutant removes it too.
       "when: all(live, is('gen', seen.generation), freeAt(now), absent('active_run'), ...started.when),",
       "when: all(live, freeAt(now), absent('active_run')),",
     ],

@@ -1,6 +1,6 @@
 import { inFile } from './mutant.ts'
 
-/** Mutants of the code that updates the history index from the log, and of a function's invocations. */
+/** Mutants of the code that updates the history index from the log, and of the functions that run it. */
 export const HISTORY_MUTANTS = [
   ...inFile('functions/history/index-messages.ts', [
     [

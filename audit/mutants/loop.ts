@@ -2,7 +2,7 @@ import { inFile } from './mutant.ts'
 
 const LOOP = 'functions/agent/loop'
 
-/** Mutants of the execution of a run: order of durability, cancels, pauses, hand-off, the lease, results. */
+/** Mutants of the execution of a run: the order of durable writes, cancels, pauses, hand-offs, leases and results. */
 export const LOOP_MUTANTS = [
   ...inFile(`${LOOP}/run-loop.ts`, [
     [

@@ -29,12 +29,12 @@ const simulated = (name: string, from: number, seeds: number, store = 'memory'):
     ...['--from', String(from), '--seeds', String(seeds), '--whole'],
   ],
 })
-/** These seeds detect most mutants that the simulator can detect. They run first, because they take a few seconds. */
+/** Seeds that run first. They detect most mutants that the simulator can detect, and take only a few seconds. */
 const firstSeeds = simulated('simulator', 1, 20)
 const otherSeeds = simulated('simulator', 21, 280)
 /**
- * On DynamoDB, each request is a step. Seeds 7 to 12 are skipped: 7 and 12 have a backlog and take longer than all others
- * together.
+ * Seeds for DynamoDB, on which each request is a step. Seeds 7 to 12 are skipped, because 7 and 12 have a backlog and
+ * take longer than all others together.
  */
 const firstOnDynamodb = simulated('simulator on DynamoDB', 1, 6, 'dynamodb')
 const otherOnDynamodb = simulated('simulator on DynamoDB', 13, 10, 'dynamodb')
@@ -42,7 +42,10 @@ const vitest = (name: string, ...paths: readonly string[]): Suite => ({
   name,
   command: ['vitest', 'run', '--bail', '1', ...paths],
 })
-/** Suites of test/agent that take longer than all others together, and seldom detect a mutant that the others miss. */
+/**
+ * Suites of test/agent that take longer than all others together. They seldom detect a mutant that the other suites do
+ * not detect.
+ */
 const LONG = [
   'service/continue',
   'loop/context/context.property',
@@ -101,7 +104,8 @@ export const LISTS: readonly { readonly mutants: readonly Mutant[]; readonly sui
       vitest('SQLite', 'test/adapters/sqlite/contracts.test.ts'),
       vitest(
         'SQLite, more',
-        // Excluded: the check that the texts of guards occur in the source. It would fail for every mutant of such a text.
+        // Excludes the test that the source texts of guards occur in the program. It would fail for every mutant that
+        // changes such a text.
         '--testNamePattern=^(?!.*occurs once in the adapter)',
         'test/adapters/sqlite/schedules.test.ts',
         'test/domain',

@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import type { Mutant } from './mutant.ts'
 
-/** Fast suites below test/agent that detect most changes of a file of functions/agent, by the file's name. */
+/** For each file of functions/agent, by its name: fast suites below test/agent that detect most changes of it. */
 const NEAREST: { readonly [file: string]: readonly string[] } = {
   'run-loop': ['loop/run-loop', 'loop/hand-off', 'loop/pause-and-steer', 'loop/cancel', 'loop/members/team-stops'],
   'run-ending': ['loop/run-ending', 'loop/cancel', 'loop/takeover', 'loop/run-loop'],
@@ -37,6 +37,6 @@ const NEAREST: { readonly [file: string]: readonly string[] } = {
   'serve-hint': ['worker/deletion'],
 }
 
-/** Suites that run before all other suites of a mutant's list. */
+/** Returns suites that run before the suites of the mutant's list. */
 export const nearestTo = ({ file }: Mutant): readonly string[] =>
   file.startsWith('functions/agent/') ? (NEAREST[basename(file, '.ts')] ?? []).map((name) => `test/agent/${name}`) : []

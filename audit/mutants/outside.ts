@@ -1,6 +1,6 @@
 import { inFile } from './mutant.ts'
 
-/** Mutants of imports: runs and rounds whose turns span several steps, and their members and searches. */
+/** Mutants of imports. They affect runs and rounds that span several steps, and their members and searches. */
 export const IMPORT_MUTANTS = [
   ...inFile('functions/agent/imports/cut-rounds.ts', [
     [

@@ -31,14 +31,14 @@ function wholeComments(): string[] {
   return [...comments].map(([key, text]) => `${key} — ${text}`)
 }
 
-/** Returns names like a report: the names of the suites, then the test's name. */
+/** Returns the names of tests as a report shows them: the names of the suites, then the test's own name. */
 function fullTestNames(): string[] {
   return sentences
     .filter((sentence) => sentence.kind === 'test name' && sentence.isSuite === false)
     .map(({ path, line, suites = [], text }) => `${path}:${line} — ${[...suites, text].join(' > ')}`)
 }
 
-/** Draws without replacement. */
+/** Draws `count` of the texts at random. No text is drawn twice. */
 function draw(from: readonly string[], count: number): string[] {
   const remaining = [...from]
   const drawn: string[] = []

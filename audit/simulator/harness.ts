@@ -5,11 +5,11 @@ import type { Fault, Script } from './scripts/script.ts'
 import { createTimeline } from './world/timeline.ts'
 import type { Process, Timeline } from './world/timeline.ts'
 
-/** Calls of a deletion. */
+/** Calls to the store that are part of a deletion. */
 const DELETING = ['deletion.tombstone', 'deletion.removeRows', 'outputs.removeAll']
 const START = Date.UTC(2026, 0, 5, 9)
 
-/** Throws a `Violation` of the rule unless it holds. */
+/** Throws a `Violation` of the rule if `holds` is false. */
 export function must(rule: string, holds: boolean, detail = ''): void {
   if (!holds) throw new Violation(rule, detail)
 }
@@ -21,23 +21,23 @@ export interface Affliction {
   readonly leavesRequests: boolean
 }
 
-/** One simulation: its time, its random numbers, its remaining faults, and its trace. */
+/** The state of one simulation: its time, random numbers, remaining faults, and trace. */
 export interface Harness {
   readonly script: Script
   readonly timeline: Timeline
   readonly dice: Dice
-  /** Milliseconds since the beginning, without the time of `sleep` faults. */
+  /** Milliseconds since the beginning, without the time that `sleep` faults took. */
   elapsed(): number
-  /** Writes a line of the trace. Routine lines change the digest but are not shown. */
+  /** Writes a line of the trace. Every line changes the digest. `routine` lines are not printed. */
   note(text: string, kind?: 'told' | 'routine'): void
-  /** Ends the simulation with this error. The first violation counts. */
+  /** Ends the simulation with this error. If several errors occur, the first one counts. */
   fail(error: unknown): void
-  /** Takes the next due fault of this type that fits. A fault is taken once. */
+  /** Finds the next due fault of this type that matches, and removes it, so that it happens once. */
   takeFault<Type extends Fault['type']>(
     type: Type,
     fits?: (fault: Extract<Fault, { type: Type }>) => boolean,
   ): Extract<Fault, { type: Type }> | undefined
-  /** Triggers the faults that this request, or `tool`, causes for its sender. */
+  /** Triggers the faults that the call of a port, or of a `tool`, causes in its sender. */
   strike(process: Process, call: string, session: string): void
   /** Kills or stops a process. */
   afflict: (process: Process, fault: Affliction) => void
@@ -45,9 +45,9 @@ export interface Harness {
   quietSince(): number
   /** Time of the last lost or delayed hint of each session, in milliseconds since the beginning. */
   readonly hintsLost: Map<string, number>
-  /** Returns the outcome of a deletion's request if a fault blocks it now. */
+  /** If a fault blocks deletions now: the outcome of this request of a deletion. Otherwise undefined. */
   stuck(call: string, session: string): 'refused' | 'silent' | undefined
-  /** Whether an outage affects this call now. */
+  /** Whether an outage makes this call fail now. */
   isDown(call: string): boolean
   readonly failure: () => Violation | undefined
   readonly trace: readonly string[]
@@ -127,13 +127,13 @@ export function createHarness(script: Script, keepTrace: boolean): Harness {
   return harness
 }
 
-/** Whether faults may occur now. */
+/** Whether faults may occur at this time. */
 export const isDisturbed = ({ script, elapsed }: Harness): boolean =>
   script.faults.length > 0 && elapsed() < script.quietAt
 
-/** The name of the session of an operation or a fault. */
+/** The name of the session that an operation or a fault means. */
 const sessionAt = ({ sessions }: Script, number: number): string => sessions[number % sessions.length]?.session ?? ''
 
-/** Whether a fault kills each process that sends this request for the session. */
+/** Whether the session has a `poison` fault, which kills each process that sends a certain request. */
 export const isFatal = ({ script }: Harness, session: string): boolean =>
   script.faults.some((fault) => fault.type === 'poison' && sessionAt(script, fault.session) === session)

@@ -2,14 +2,14 @@ import type { SessionKey } from '../../functions/domain/session.ts'
 import type { Input, ScriptSession } from './scripts/script.ts'
 import type { SharedStore } from './world/stores.ts'
 
-/** Time without activity after which a session expires, for sessions that expire. */
+/** Time without activity after which a session expires, if it may expire at all. */
 export const EXPIRY_MS = 86_400_000
-/** Time since the last activity of dead processes. Their leases have expired before the beginning. */
+/** Time since the last activity of the processes that died before the beginning. Their leases have expired. */
 const GONE_MS = 70_000
 
 /**
- * Stores a session in its state at the beginning; `now` is in milliseconds since 1970. Returns the accepted inputs, and
- * the time of the last activity.
+ * Stores a session in the state in which dead processes left it at the beginning. `now` is in milliseconds since 1970.
+ * Returns the accepted inputs and the time of the last activity.
  */
 export async function leaveSession(
   store: SharedStore,

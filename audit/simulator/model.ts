@@ -11,18 +11,18 @@ import { later, pause } from './world/virtual-globals.ts'
 import { must } from './harness.ts'
 import type { Harness } from './harness.ts'
 
-/** If the model should be silent for longer than this, it never responds. */
+/** If the model is instructed to stay silent for longer than this, it never responds. */
 const DEAF_FOR_EVER_MS = 20_000
 
-/** Effects outside the store, by the token in the arguments of each call. */
+/** Effects of tools outside the store. The key is the token in the arguments of the call. */
 export interface Effects {
   readonly kinds: Map<string, CallKind>
   readonly began: Map<string, number>
-  /** Time of the end of each effect, in milliseconds of virtual time since 1970. */
+  /** The time at which each effect ended, in virtual milliseconds since 1970. */
   readonly ended: Map<string, number>
 }
 
-/** Creates the model of one process. It follows the instructions of the input and the faults of the script. */
+/** Creates the model of one process. It follows the instructions in the input and the faults of the script. */
 export function createModels(
   harness: Harness,
   process: Process,
@@ -110,7 +110,10 @@ function nextCompletion(
   return completionOf(text, calls, calls.length === 0 ? 'stop' : 'tool-calls')
 }
 
-/** Builds a delegate call to the first member, with its instructions. Its id repeats in each round, as with many models. */
+/**
+ * Builds a delegate call to the first member, with the member's instructions. Like many models, it uses an equal call
+ * id in every round.
+ */
 function delegateCall(
   { tools }: ModelRequest,
   input: Input | undefined,
@@ -135,7 +138,7 @@ function completionOf(text: string, toolCalls: Completion['toolCalls'], finishRe
   }
 }
 
-/** Finds the input that a request answers, and the number of completions for it so far. */
+/** Finds the input that a request answers, and the number of completions that followed it. */
 function placeIn(messages: readonly RequestMessage[]): { input: Input | undefined; round: number } {
   const place = messages.findLastIndex((message) => message.role === 'user')
   const text = messages[place]?.parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('') ?? ''

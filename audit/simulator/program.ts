@@ -1,5 +1,5 @@
 import type { Context } from 'aws-lambda'
-// This module is loaded before the simulation, because a late import would take real time.
+// This module is imported here, before the simulation, because a late import would take real time.
 import '../../functions/agent/events/until-settled.ts'
 import type { AgentService, CallResolution } from '../../functions/agent/service/agent-service.ts'
 import { serveHint } from '../../functions/agent/worker/serve-hint.ts'
@@ -25,11 +25,11 @@ import { createCore } from '../../functions/runtime/core.ts'
 import { invoke } from '../../functions/runtime/lambda/invocation.ts'
 import type { SessionPorts } from '../../test/contracts/stores.ts'
 
-// Only this module composes functions/agent. The rest of the simulator uses its interfaces.
+// Only this module composes the parts of functions/agent. The rest of the simulator uses their interfaces.
 
 const SWEEP_MS = 5_000
 const DELETION_MS = 60_000
-/** Milliseconds before the end of a function's time at which it hands off its runs. */
+/** A function hands off its runs this many milliseconds before its time limit. */
 const STOP_MARGIN_MS = 30_000
 
 export interface ProgramPorts extends SessionPorts {
@@ -45,19 +45,22 @@ export interface ProgramPorts extends SessionPorts {
 export interface Program {
   readonly service: AgentService
   readonly worker: SessionWorker
-  /** Reads the session, like the HTTP API for each request. */
+  /** Reads the session, as the HTTP API does for each request. */
   session(key: SessionKey): Promise<Session>
-  /** Copies a log through this message into a session of this name, or continues such a copy. */
+  /**
+   * Copies a log up to and including a message into a session of this name. If such a copy was begun before, continues
+   * it.
+   */
   fork(from: SessionKey, through: string, name: string): Promise<number>
-  /** Stores a rating of a message. Returns whether the message could be rated. */
+  /** Stores a rating of a message. Returns false if the message cannot be rated. */
   rate(key: SessionKey, messageId: string, feedback: Feedback): Promise<boolean>
   start(): void
-  /** One invocation of a function, with `milliseconds` until its timeout. Includes all work that it starts. */
+  /** Executes one invocation of a function, which times out after `milliseconds`. Waits for all work that it starts. */
   invoke(hops: number, milliseconds: number, work: () => Promise<unknown>): Promise<void>
   serve(hint: Hint): Promise<void>
-  /** One sweep of at most `milliseconds`. */
+  /** Executes one sweep, which takes at most `milliseconds`. */
   sweep(milliseconds: number): Promise<void>
-  /** Hands off the runs and ends, as on SIGTERM. */
+  /** Hands off the runs and ends the program, as on SIGTERM. */
   stop(): Promise<void>
 }
 
@@ -72,7 +75,7 @@ export function createProgram(
   }: {
     readonly observe: (key: SessionKey, event: RunEvent) => void
     readonly consolidation?: Policies['consolidation'] | undefined
-    /** Default: runs have no deliveries. */
+    /** If absent, runs have no deliveries. */
     readonly channels?: ReadonlyMap<string, Channel> | undefined
     readonly hintLater?: DriverDependencies['hintLater']
   },
@@ -150,7 +153,7 @@ export function createProgram(
   }
 }
 
-/** A waiting call in the form that a person sees. */
+/** A waiting call as a person sees it. */
 export interface WaitingCall {
   readonly messageId: string
   readonly toolCallId: string
@@ -159,7 +162,7 @@ export interface WaitingCall {
   readonly token: string
 }
 
-/** Builds the decision that a client sends for a call. It names the call only by its id, or also by its message. */
+/** Builds the decision that a client sends for a call. It names the call by its id only, or also by its message. */
 export function decisionOn(
   { toolCallId, messageId, token, needs }: WaitingCall,
   allow: boolean,

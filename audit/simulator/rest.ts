@@ -16,12 +16,12 @@ import type { MemoryOutputs } from './world/outputs.ts'
 import { checkUsage } from './actors/usage.ts'
 import { must } from './harness.ts'
 
-/** Maximum time by which the clock of the process that stores a result may be ahead of the simulation's clock. */
+/** A process that stores a result may have a clock that is ahead of the simulation's clock by at most this time. */
 const NEAR_MS = 10_000
 
 /**
- * Returns the reason why a session is not at rest. It is at rest (undefined) if nothing runs, and each waiting call waits for a
- * person.
+ * Returns the reason why a session is not at rest; undefined if it is. A session is at rest if nothing runs or is
+ * pending, except calls that wait for a person.
  */
 export function unrest({ seen: { header }, key, expires, activeAt }: Watch, now: number): string | undefined {
   if (header === undefined) return undefined
@@ -39,12 +39,13 @@ interface Parts {
   readonly outputs: MemoryOutputs
   readonly effects: Effects
   readonly sessions: Sessions
-  /** Whether days have passed. Idempotency keys are then forgotten, so a repeated request counts twice. */
+  /** Whether days have passed. Idempotency keys are then forgotten, so a repeated request is accepted once more. */
   readonly slept: boolean
 }
 
 /**
- * Throws a `Violation` if the log lacks something that clients were shown, or contains something that did not happen.
+ * Throws a `Violation` if the log lacks something that clients have received, or contains something that did not
+ * happen.
  */
 export async function checkRest(parts: Parts): Promise<void> {
   for (const watch of parts.sessions.all) {

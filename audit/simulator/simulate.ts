@@ -42,7 +42,10 @@ const values = readOptions(
   },
 )
 
-/** Number of seeds per worker thread. Killed processes wait for ever, so their memory is only freed when the thread ends. */
+/**
+ * Number of seeds per worker thread. Killed processes wait for ever, so their memory is freed only when the thread
+ * ends.
+ */
 const SEEDS_A_THREAD = 250
 
 interface Played {
@@ -56,7 +59,7 @@ interface Played {
 interface Task {
   readonly seeds: readonly string[]
   readonly before: Played
-  /** Address of the DynamoDB to use. */
+  /** Address of the DynamoDB engine to use. */
   readonly endpoint: string | undefined
 }
 
@@ -114,7 +117,10 @@ async function playAll(endpoint: string | undefined): Promise<void> {
   if (played.broken) process.exitCode = 1
 }
 
-/** Returns the running DynamoDB, or starts one. If this is impossible, prints the reason and returns undefined. */
+/**
+ * Returns the DynamoDB engine that runs already, or starts one. If it cannot start, prints the reason and returns
+ * undefined.
+ */
 async function engine(): Promise<Engine | undefined> {
   try {
     return await startEngine('dynamodb')

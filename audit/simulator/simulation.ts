@@ -19,19 +19,24 @@ import { enterHarness } from './world/virtual-globals.ts'
 import { createHarness, must } from './harness.ts'
 import type { Harness } from './harness.ts'
 
-/** Virtual time after the last fault within which all work must have ended. */
+/** After the last fault, all work must end within this virtual time. */
 const REST_MS = 20 * 60_000
-/** Time until a run that kills each of its holders is given up: three leases have to expire. */
+/** Time until a run that kills each of its holders is given up. In this time, three leases expire. */
 const GIVEN_UP_MS = 5 * 60_000
-/** Time until a delivery that kills each of its workers is given up, including the deliveries that it adds. */
+/**
+ * Time until a delivery that kills each of its workers is given up. It includes the time for deliveries that it adds.
+ */
 const LEFT_MS = 8 * 3_600_000
-/** Time limit of a cancel if only models and tools have faults. */
+/** Time limit of a cancel if the script has faults of models and tools only. */
 const CANCEL_MS = 3_000
-/** Time within which the sweeper finds a session whose hint was lost, even if it must pass sessions that cannot be deleted. */
+/**
+ * Time within which the sweeper finds a session whose hint was lost. Sessions that cannot be deleted may be ahead of
+ * it.
+ */
 const BEHIND_MS = 120_000
 /** Faults that stop neither a process nor the store. */
 const UNHURTFUL: readonly Fault['type'][] = ['stuck', 'hint', 'model', 'tool']
-/** Time limit of a cancel after the last fault: a lease must expire, and a sweep must follow. */
+/** Time limit of a cancel after the last fault. Within it, a lease expires and a sweep follows. */
 const LATE_CANCEL_MS = 130_000
 
 export interface Result {
@@ -43,7 +48,7 @@ export interface Result {
 }
 
 export interface Options {
-  /** Adds a bug to the ports of every process, to test that the simulator detects it. */
+  /** Adds a bug to the ports of every process. Tests use it to show that the simulator detects the bug. */
   readonly plant?: (ports: ProgramPorts) => ProgramPorts
   readonly openStore: (script: Script, outputs: MemoryOutputs) => SharedStore | Promise<SharedStore>
   readonly keepTrace: boolean
@@ -66,7 +71,7 @@ export async function simulate(
   let steps = 0
   try {
     const sessions = await watchSessions(harness, store, ports)
-    // Fails the simulation directly, because the program would treat an error of a tool as a failed call.
+    // The simulation ends directly. If a tool threw an error, the program would count it as a failed call.
     const begun = (token: string, session: string): void => {
       try {
         checkBegun(sessions, effects, token, session)
@@ -133,7 +138,7 @@ function sleep(harness: Harness, milliseconds: number): void {
   harness.timeline.sleep(milliseconds)
 }
 
-/** Checks that no session with executable work waits behind blocked ones. */
+/** Checks that no session with executable work waits behind sessions that are blocked. */
 function checkFairness(harness: Harness, { all }: Sessions): void {
   if (!harness.script.faults.every(({ type }) => UNHURTFUL.includes(type))) return
   const [now, elapsed] = [harness.timeline.now(), harness.elapsed()]
@@ -145,13 +150,16 @@ function checkFairness(harness: Harness, { all }: Sessions): void {
   }
 }
 
-/** Maximum time of takeovers if each holder dies: until each run is given up, plus one takeover for each stored completion. */
+/**
+ * Returns the maximum time that takeovers take if each holder dies: the time until each run is given up, plus one
+ * takeover for each stored completion.
+ */
 function takeoversOf({ runs, messages }: Watch['seen']): number {
   const completions = messages.filter(({ role }) => role === 'assistant').length
   return runs.length * GIVEN_UP_MS + completions * LATE_CANCEL_MS
 }
 
-/** Checks that cancels take effect in time, and that all work ends in time. */
+/** Checks that cancels take effect within their time limit, and that all work ends in time. */
 function checkTime(harness: Harness, { all }: Sessions, others: () => string): void {
   const { faults, quietAt, functions = false } = harness.script
   const sweep = functions ? 2 * SWEEPS_MS : 0
@@ -171,7 +179,7 @@ function checkTime(harness: Harness, { all }: Sessions, others: () => string): v
   throw new Violation('everything comes to rest', restless.length > 0 ? restless.join(', ') : others())
 }
 
-/** Checks the conditions for the start of a tool, before it has any effect. */
+/** Checks that a tool may start now. Called before the tool has any effect. */
 function checkBegun({ all }: Sessions, effects: Effects, token: string, session: string): void {
   const watch = all.find(({ key }) => key.session === session)
   const kind = effects.kinds.get(token)

@@ -11,17 +11,18 @@ import type { Options } from './simulation.ts'
 
 const execute = promisify(execFile)
 
-/** Time in ms after which no further seed starts, after the first `MIN_SEEDS`. */
+/** No further seed starts after this time in ms. At least `MIN_SEEDS` run in any case. */
 const BUDGET_MS = isWhole ? 25_000 : 10_000
 const MIN_SEEDS = isWhole ? 2 : 1
 
-/** This seed has writes that land within other calls. */
+/** A seed in which writes land within other calls. */
 const SHORT = '4'
 
 withEngines(['dynamodb'], ({ dynamodb }) => {
   const openStore: Options['openStore'] = (_, outputs) => openDynamodbStore(dynamodb, outputs)
 
-  // The simulator runs in a separate process, because late imports of a test take real time, which the seed does not determine.
+  // The simulator runs in a separate process. In this process, the test's late imports would take real time, which the
+  // seed does not determine.
   test('a seed gives one trace on DynamoDB, whenever its responses arrive', async () => {
     const args = ['audit/simulator/simulate.ts', '--store', 'dynamodb', '--seed', SHORT, '--trace']
     const env = { ...process.env, DYNAMODB_ENDPOINT: dynamodb }

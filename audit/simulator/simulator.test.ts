@@ -9,7 +9,7 @@ import { openFileStore, openMemoryStore } from './world/stores.ts'
 
 /** `npm run simulate` runs further seeds. */
 const SEEDS = isWhole ? 100 : 40
-/** Number of seeds in a file. They are slow, because each commit is synced. */
+/** Number of seeds whose store is a file. They are slow, because each commit is synced. */
 const IN_A_FILE = 3
 const options: Options = { openStore: openMemoryStore, keepTrace: false }
 

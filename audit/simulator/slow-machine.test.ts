@@ -8,7 +8,7 @@ import { openMemoryStore } from './world/stores.ts'
 let slowness = 0
 const elapsed = performance.now.bind(performance)
 let looks = 0
-// Must precede the first simulation, which stores the real function for code outside of it.
+// This line must precede the first simulation. The simulation keeps the function that it finds here as the real one.
 performance.now = () => elapsed() + slowness * looks++
 
 test.each(['1', '9', '18'])('seed %s gives the same trace on a much slower machine', async (seed) => {

@@ -12,13 +12,13 @@ export interface Audit {
   readonly ended: number
   readonly failed: number
   /**
-   * Inputs, results or effects that were acknowledged, shown or executed, and are missing in the log. Each has its
-   * reason.
+   * Inputs, results and effects that are missing in the log, each with a reason. They were acknowledged, shown or
+   * executed.
    */
   readonly lost: readonly string[]
   readonly doubled: readonly string[]
   readonly forks: readonly string[]
-  /** Milliseconds from the acknowledgement of an input to the end of its run. */
+  /** For each input: milliseconds from its acknowledgement to the end of its run. */
   readonly waits: readonly number[]
 }
 
@@ -55,7 +55,9 @@ export async function audit(client: Client, reported: Report, effectsFile: strin
   }
 }
 
-/** Checks that the messages of a run are adjacent, and that runs are in the order of their acceptance. */
+/**
+ * Checks that the messages of each run are adjacent, and that the runs are in the order in which they were accepted.
+ */
 function brokenOrder(session: string, messages: readonly Message[]): string[] {
   const order: string[] = []
   for (const { run_id } of messages) if (order.at(-1) !== run_id) order.push(run_id)

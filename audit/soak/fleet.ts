@@ -2,13 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from '../../test/e2e/backend/client.ts'
 import type { RunningProgram } from '../../test/e2e/backend/program.ts'
 
-/** Programs on one backend that are killed at random and restarted. */
+/** Several programs on one backend. They are killed at random and restarted. */
 export interface Fleet {
-  /** Returns a program that should be running. It may die before it gets the request. */
+  /** Returns one of the programs that should be running. It may die before a request reaches it. */
   any(): Client
-  /** Number of ended programs, by kind of ending. */
+  /** Number of programs that were ended, by the way in which they ended. */
   readonly endings: ReadonlyMap<string, number>
-  /** Stops ending programs. Resolves when all of them run. */
+  /** Stops killing and restarting programs. Resolves when all programs run. */
   calm(): Promise<void>
   close(): Promise<void>
 }
@@ -17,13 +17,13 @@ interface Settings {
   readonly size: number
   readonly start: () => Promise<RunningProgram>
   readonly random: () => number
-  /** Minimum and maximum milliseconds between two endings. */
+  /** Minimum and maximum time between two endings, in milliseconds. */
   readonly gapMs: readonly [number, number]
 }
 
 /**
- * Starts programs and ends them at random. Usually one is killed, sometimes all are. Sometimes a program is requested to stop
- * instead.
+ * Starts programs, and ends them at random. Usually one program is killed, and sometimes all of them. Sometimes a
+ * program is requested to stop instead.
  */
 export async function startFleet({ size, start, random, gapMs: [least, most] }: Settings): Promise<Fleet> {
   const programs = await Promise.all(Array.from({ length: size }, start))
@@ -50,7 +50,7 @@ export async function startFleet({ size, start, random, gapMs: [least, most] }: 
       if (!calming.signal.aborted) await endOne()
     }
   })()
-  // `calm` reports the error, and every user of a fleet awaits it.
+  // The error is not lost: `calm` reports it, and every user of a fleet awaits `calm`.
   ending.catch(() => undefined)
   let turn = 0
   return {

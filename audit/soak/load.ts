@@ -3,7 +3,10 @@ import type { Message, RunBody } from '../../test/e2e/backend/client.ts'
 import { inputText } from '../../test/e2e/crashes/parts/scripted-model.ts'
 import type { Fleet } from './fleet.ts'
 
-/** Number of inputs of a session before another session replaces it, and number of sessions at a time. */
+/**
+ * `INPUTS`: number of inputs of a session before another session replaces it. `AT_A_TIME`: number of sessions at a
+ * time.
+ */
 const INPUTS = 10
 const AT_A_TIME = 6
 /** Kinds of requests. A kind that is listed more often is drawn more often. */
@@ -20,12 +23,12 @@ export interface Accepted {
   readonly at: number
 }
 
-/** Everything that clients have received by the end. */
+/** Everything that clients have received during the load. */
 export interface Report {
   readonly accepted: Accepted[]
-  /** Number of inputs that were given up. No promise covers them. */
+  /** Number of inputs that clients gave up. No promise covers them. */
   refused: number
-  /** Messages in their final state that were returned to clients, as text by id. */
+  /** Final messages that clients have received: the text of each message, by its id. */
   readonly shown: Map<string, string>
 }
 
@@ -36,7 +39,7 @@ interface Settings {
   readonly signal: AbortSignal
 }
 
-/** Sends inputs at a steady rate, even if programs are killed, and records the messages that they return. */
+/** Sends inputs at a steady rate, also while programs are killed. Records the messages that the programs return. */
 export async function load({ fleet, perSecond, random, signal }: Settings): Promise<Report> {
   const reported: Report = { accepted: [], refused: 0, shown: new Map() }
   const pending: Promise<void>[] = []
@@ -67,7 +70,7 @@ async function submit(fleet: Fleet, reported: Report, session: string, text: str
       }
       if (reply.status < 500 && reply.status !== 429) throw new Error(`an input was refused: ${reply.text}`)
     } catch (error) {
-      // A TypeError is a broken connection: the program was killed, or has not started yet.
+      // A TypeError means a broken connection: the program was killed, or has not started yet.
       if (!(error instanceof TypeError)) throw error
     }
     await sleep(AGAIN_MS)
@@ -84,5 +87,7 @@ async function readSession(fleet: Fleet, reported: Report, session: string): Pro
   }
 }
 
-/** A user message may still lose its images, but these inputs have none. */
+/**
+ * Whether a message can no longer change. A user message could still lose its images, but these inputs have no images.
+ */
 const isFinal = (message: Message): boolean => message.role !== 'tool' || message.status === 'completed'

@@ -19,7 +19,7 @@ const MAX_POLLS = 6
 type Reply<T> = { readonly value: T } | { readonly error: unknown }
 type Of<Type extends Operation['type']> = Extract<Operation, { readonly type: Type }>
 
-/** The persons and programs that send requests. A request reaches one of the servers, or none. */
+/** The persons and programs that send requests. A request reaches one server or, if it is lost, none. */
 export interface Clients {
   perform(operation: Operation): void
   /** Number of requests and streams that have not ended. */
@@ -32,7 +32,10 @@ export function createClients(harness: Harness, servers: Servers, sessions: Sess
     new Promise((resolve) => harness.timeline.after(milliseconds, undefined, resolve))
   const latency = (): number => 1 + 20 * harness.dice.next('clients')
 
-  /** Sends one request. Without a reply in time, it has failed for the client, even if it was executed. */
+  /**
+   * Sends one request. If no reply arrives in time, the client counts the request as failed, although it may have been
+   * executed.
+   */
   function ask<T>(number: number, work: (program: Program) => Promise<T>): Promise<Reply<T>> {
     return new Promise((resolve) => {
       const over = harness.timeline.after(TIMEOUT_MS, undefined, () => resolve({ error: new Error('no reply') }))
@@ -54,7 +57,7 @@ export function createClients(harness: Harness, servers: Servers, sessions: Sess
     })
   }
 
-  /** Retries until a server accepts or refuses. Returns undefined if the request was refused or never answered. */
+  /** Retries until a server accepts or refuses the request. Returns undefined if it was refused or never answered. */
   async function retry<T>(
     what: string,
     number: number,
@@ -98,7 +101,7 @@ export function createClients(harness: Harness, servers: Servers, sessions: Sess
     watch.accepted.push({ runId, input: input.name })
     if (operation.again === undefined) return
     await wait(operation.again)
-    // Idempotency keys are kept for a day.
+    // After a day, servers forget idempotency keys, so the check is skipped.
     if (harness.timeline.slept() > 0) return
     const second = await retry(`${input.name} once more`, server + 1, 0, send)
     checkSameRun(runId, second?.value.runId, input.name)
@@ -119,7 +122,10 @@ export function createClients(harness: Harness, servers: Servers, sessions: Sess
     checkSameRun(runId, second?.value.runId, key)
   }
 
-  /** Idempotency keys are kept for a day. */
+  /**
+   * Checks that two requests with one idempotency key got the same run. Keys are forgotten after a day, so nothing is
+   * checked then.
+   */
   function checkSameRun(first: string, second: string | undefined, name: string): void {
     must('the same key gives the same run', harness.timeline.slept() > 0 || (second ?? first) === first, name)
   }
@@ -202,7 +208,7 @@ export function createClients(harness: Harness, servers: Servers, sessions: Sess
       })
     })
 
-    /** Waits for the end of the run, without its events, and checks that the run has ended or paused. */
+    /** Waits until the run is over, without following its events. Then checks that the run has ended or paused. */
     async function waitForEnd({ service }: Program): Promise<void> {
       try {
         await service.settled(watch.key, runId ?? '', new AbortController().signal)

@@ -5,7 +5,7 @@ import { must } from '../harness.ts'
 import { namesIn, saidIn } from './said.ts'
 import type { Sessions, Watch } from './sessions.ts'
 
-/** Inputs of the session, in the order of the log. */
+/** Returns the inputs of the session, in the order of the log. */
 const inputsOf = (messages: readonly Message[]): { readonly id: string; readonly name: string }[] =>
   messages.flatMap((message) =>
     message.role === 'user' && isLeaders(message)
@@ -14,8 +14,8 @@ const inputsOf = (messages: readonly Message[]): { readonly id: string; readonly
   )
 
 /**
- * Checks that a leader's request contains each input up to its newest one, once and in order. The summary contains the older
- * inputs.
+ * Checks a leader's request: it must contain every input from the first to the newest one that it shows, once and in
+ * order. The summary in it names the older inputs.
  */
 export function checkConversation({ all }: Sessions, request: ModelRequest): void {
   const said = saidIn(request).flatMap(namesIn)
@@ -35,8 +35,8 @@ export function checkConversation({ all }: Sessions, request: ModelRequest): voi
 }
 
 /**
- * Checks that each request repeats the previous one until a summary replaces it (promises R5). The results of the last
- * round are exempt: their sender may die before it stores them.
+ * Checks that each request repeats the previous one, unless a summary has replaced its beginning (promises R5). The
+ * results of the last round may differ, because the sender may have died before it stored them.
  */
 function checkPrefix(watch: Watch, { messages }: ModelRequest): void {
   const through = watch.seen.session?.summary?.through
@@ -48,7 +48,7 @@ function checkPrefix(watch: Watch, { messages }: ModelRequest): void {
   watch.sent = { through, messages: sent.length > before.length ? sent : before }
 }
 
-/** Checks that a stored summary contains each input up to its end, once. */
+/** Checks that a stored summary contains each input before its end exactly once. */
 export function checkSummary({ seen: { session, messages }, key }: Watch): void {
   const summary = session?.summary
   if (summary === undefined) return

@@ -15,11 +15,11 @@ import { pause } from '../world/virtual-globals.ts'
 import { isFatal, must } from '../harness.ts'
 import type { Harness } from '../harness.ts'
 
-/** Milliseconds until a request to a receiver is retried, or an unfinished run is read again. */
+/** Milliseconds until a request to a receiver is retried, or until a run that has not ended is read again. */
 const AGAIN_MS = 5_000
 /** A request arrives within this time or never, even if its sender has died. */
 const REQUEST_MS = 5_000
-/** If clocks differ by more than this margin of a claim, two processes may both believe that they hold it. */
+/** Margin of a claim. If clocks differ by more than this, two processes may both believe that they hold the claim. */
 const CLOCKS_MS = 5_000
 /** Texts of a reply, in this order. */
 const WORDS = ['begins', 'ends'] as const
@@ -27,13 +27,15 @@ const WORDS = ['begins', 'ends'] as const
 /** Pending deliveries of runs, and the deliveries that arrived at their receivers. */
 export interface Deliveries {
   channelsOf(process: Process, ports: { readonly outbox: Outbox; readonly clock: Clock }): ReadonlyMap<string, Channel>
-  /** Called after every request to the store, immediately after its execution. */
+  /** Called after each request to the store, directly after its execution. */
   observe(call: string, args: readonly unknown[], reply: Reply): void
-  /** Called for each write of such a request as soon as it has landed, even if the sender never gets the response. */
+  /** Called for each write of such a request as soon as the write has landed. The sender may never get the response. */
   observeWritten(call: string, args: readonly unknown[]): void
-  /** Returns the first pending delivery of an ended run. Undefined if there is none. */
+  /**
+   * Returns the id of the first delivery that is still pending although its run has ended. Undefined if there is none.
+   */
   pending(): string | undefined
-  /** Throws a `Violation` if the store disagrees with the deliveries that arrived. */
+  /** Throws a `Violation` if the state of deliveries in the store disagrees with the texts that arrived. */
   check(ports: SessionPorts): Promise<void>
 }
 
@@ -71,7 +73,7 @@ export function createDeliveries(harness: Harness, { all }: Sessions): Deliverie
       )
   }
 
-  /** Whether the delivery's run has ended in a live session. */
+  /** Whether the delivery must be sent: its run has ended, and its session is live. */
   function isDueBy({ seen }: Watch, id: string): boolean {
     if (seen.header?.status !== 'live') return false
     const run = seen.runs.find((one) => one.id === runOfDelivery({ id }))
@@ -147,8 +149,8 @@ interface Outside {
 }
 
 /**
- * Sends one text. Returns false if it did not arrive. Rejects if the outcome is unknown, or as soon as the claim is
- * lost.
+ * Sends one text. Returns false if the text did not arrive. Rejects if the outcome is unknown, or as soon as the claim
+ * is lost.
  */
 function post({ harness, process, arrive }: Outside, { delivery, signal }: Work, what: string): Promise<boolean> {
   const { id, session } = delivery
@@ -177,14 +179,14 @@ function post({ harness, process, arrive }: Outside, { delivery, signal }: Work,
   })
 }
 
-/** Fails the simulation directly, because the program would treat an error of a channel as a failed delivery. */
+/** Ends the simulation directly. An error thrown by a channel would only count as a failed delivery. */
 function checkStarted({ harness }: Outside, { delivery: { id }, run: { status } }: Work): void {
   if (status === 'queued') harness.fail(new Violation('a run whose delivery begins has started', id))
 }
 
 /**
- * A channel whose receiver removes duplicates by id, so a request may be repeated. Each run has a second delivery, like that of a
- * pause.
+ * A channel whose receiver ignores repeated ids, so that a request may be sent more than once. It adds a second
+ * delivery to each run, like the delivery for a pause.
  */
 function callbacks(outside: Outside, outbox: Outbox): RunChannel {
   const { clock } = outside
@@ -198,7 +200,8 @@ function callbacks(outside: Outside, outbox: Outbox): RunChannel {
       const more = !id.includes('.')
       if (more) await outbox.add({ tenant, session, id: `${id}.1` }, { kind: 'callback', target: {} }, {})
       const body = (delivery.state['body'] as string | undefined) ?? `${run.status} by ${delivery.owner}`
-      // The text is stored first, because the next worker that claims the delivery would build a different one.
+      // The text is stored before it is sent. Otherwise the next worker that claims the delivery would build a
+      // different text.
       if (delivery.state['body'] === undefined) await work.save({ body })
       const isTaken = await post(outside, work, body)
       return isTaken ? { status: 'delivered', more } : { retryAt: clock.now() + AGAIN_MS, more }
@@ -207,8 +210,8 @@ function callbacks(outside: Outside, outbox: Outbox): RunChannel {
 }
 
 /**
- * A channel that records the intention of each text, posts it, and records the post. After a crash, it first reads the texts that
- * have arrived.
+ * A channel that stores its intention to post a text, posts the text, and stores that it was posted. After a crash, it
+ * first reads which texts have arrived.
  */
 function replies(outside: Outside): RunChannel {
   const { harness, process, clock, arrived } = outside
@@ -230,8 +233,8 @@ function replies(outside: Outside): RunChannel {
         const isTaken = await post(outside, work, word).catch((error: unknown) => {
           if (!work.signal.aborted) throw error
         })
-        // The work was aborted, and the request may be in flight. Keep the claim until it has arrived, so that no other
-        // worker reads too early.
+        // The work was aborted, and the request may still be in flight. The claim is kept until the request must have
+        // arrived. Otherwise another worker would read too early that it is missing.
         if (isTaken === undefined) return { retryAt: clock.now() + REQUEST_MS, keepClaim: true }
         if (!isTaken) return { retryAt: clock.now() + AGAIN_MS, state: { said: saidOf(work) } }
         await work.save({ said: [...saidOf(work), word] })
@@ -243,7 +246,7 @@ function replies(outside: Outside): RunChannel {
 
 const saidOf = ({ delivery }: Work): string[] => (delivery.state['said'] as string[] | undefined) ?? []
 
-/** Follows the run until it ends or pauses. */
+/** Follows the run until it ends or pauses. Returns whether it has ended. */
 async function hasEnded(work: Work): Promise<boolean> {
   let status = work.run.status
   for await (const event of work.events()) if ('run' in event) ({ status } = event.run)

@@ -13,12 +13,12 @@ import type { Follower, Watch } from './sessions.ts'
 
 /** Milliseconds between two connections. */
 const RECONNECT_MS = 500
-/** Milliseconds after the last fault during which a follower still reconnects. */
+/** Milliseconds after the last fault during which followers still reconnect. */
 const QUIET_TIMEOUT_MS = 90_000
 /** Probability that a follower disconnects after an event. */
 const CUT_OFF = 0.3
 
-/** Follows a run until it has ended, or until the time for followers is over. */
+/** Follows a run until it has ended, or until the last time at which followers reconnect. */
 export async function followRun(harness: Harness, servers: Servers, watch: Watch, server: number): Promise<void> {
   const runId = watch.seen.header?.activeRun ?? watch.accepted.at(-1)?.runId
   if (runId === undefined) return
@@ -54,7 +54,7 @@ function isQueuedBehind({ seen }: Watch, runId: string): boolean {
   return run?.status === 'queued' && seen.header !== undefined && isBlocked(seen.header)
 }
 
-/** Reads one connection. Checks that no event is sent twice or in a different order. */
+/** Reads the events of one connection. Checks that no event is sent twice or out of order. */
 async function read(
   harness: Harness,
   watch: Watch,
@@ -86,12 +86,16 @@ async function read(
 
 const isEnd = (event: RunEvent): boolean => 'run' in event && isEnded(event.run.status)
 
-/** Throws unless each follower got the events of the log in order. A follower that saw the end must have all of them. */
+/**
+ * Checks that each follower got the events of the log in order. If a follower saw the end of the run, it must have got
+ * all of them.
+ */
 export async function checkFollowers(ports: SessionPorts, { key, followers }: Watch): Promise<void> {
   for (const { runId, ids, hasEnded } of followers) {
     const whole: string[] = []
     for await (const event of eventsSoFar(ports, key, runId)) if ('id' in event) whole.push(event.id)
-    // A run that was merged into another one was queued before.
+    // If a run was merged into another one, the log no longer shows that it was queued. Its followers may have got this
+    // event before.
     const isMerged = !whole.includes(`${runId}:run.queued`)
     const got = isMerged ? ids.filter((id) => id !== `${runId}:run.queued`) : ids
     const expected = hasEnded ? whole : whole.slice(0, got.length)

@@ -16,7 +16,7 @@ type Of<Type extends Operation['type']> = Extract<Operation, { readonly type: Ty
 
 interface Parts {
   readonly harness: Harness
-  /** Retries until a server accepts or refuses. Returns undefined if the request was refused or never answered. */
+  /** Retries until a server accepts or refuses the request. Returns undefined if it was refused or never answered. */
   retry<T>(
     what: string,
     server: number,
@@ -86,23 +86,23 @@ export function createOutside({ harness, retry, wait }: Parts): Outside {
   }
 }
 
-/** Names of the inputs in the user messages. */
+/** Returns the names of the inputs in the user messages. */
 const namesSaid = (messages: readonly Message[]): string[] =>
   messages.flatMap((one) => (one.role === 'user' && isLeaders(one) ? namesIn(textOf(one.parts)) : []))
 
-/** Results of imported calls among these messages. */
+/** Returns those results among the messages that belong to imported calls. */
 const textsRead = (messages: readonly Message[]): string[] =>
   messages.flatMap((one) => (one.role === 'tool' ? [textOf(one.parts)] : [])).filter((text) => text.startsWith(READ))
 const READ = 'read there: '
 
-/** More calls than one step of an import can contain. */
+/** A number of calls that exceeds the limit of one step of an import. */
 const LONG_ROUND = 100
 /**
- * Number of calls in a turn of another log. Every third turn has calls, and some of these turns have more than one step can
- * contain.
+ * Returns the number of calls in a turn of another log. Every third turn has calls. Some of these turns have more calls
+ * than one step can contain.
  */
 const callsOf = (place: number): number => (place % 3 !== 0 ? 0 : place % 5 === 4 ? LONG_ROUND : 1)
-/** Results of the imported calls, in order. */
+/** Returns the results of the imported calls, in order. */
 const readThere = (name: string, place: number): string[] =>
   Array.from({ length: callsOf(place) }, (_, call) => `${READ}${name} ${call}.`)
 
@@ -128,8 +128,8 @@ function turnsOf(names: readonly string[]): ClosedMessage[] {
 }
 
 /**
- * Checks that acknowledged imports are stored once and in order, and unacknowledged ones up to some message. Checks
- * summaries and ratings, too. `slept`: days have passed.
+ * Checks imports: an acknowledged import is stored completely, once and in order. Of an unacknowledged import, only a
+ * first part may be stored. Also checks summaries and ratings. `slept`: days have passed.
  */
 export function checkOutside({ seen, imported, summarised, rated, key }: Watch, slept: boolean): void {
   const said = namesSaid(seen.messages)
@@ -138,7 +138,7 @@ export function checkOutside({ seen, imported, summarised, rated, key }: Watch, 
     const stored = said.filter((name) => names.includes(name))
     const most = acknowledged ? names.length : stored.length
     const expected = names.slice(0, most).join(' ')
-    // The import's name is forgotten after a day. A repetition is then a new import.
+    // After a day, the name of an import is forgotten. A repeated request then stores its messages once more.
     const holds = slept ? stored.length >= (acknowledged ? names.length : 0) : stored.join(' ') === expected
     must('an import is in the log once and in order', holds, `${key.session}: ${stored.join(' ')}, not ${expected}`)
     const brought = names.slice(0, stored.length).flatMap(readThere)
@@ -165,7 +165,10 @@ interface Stored {
   readonly outputs: MemoryOutputs
 }
 
-/** Checks that an acknowledged copy is complete, with its outputs, and that any other copy is a prefix of the log. */
+/**
+ * Checks that an acknowledged copy is complete, including its outputs. An unacknowledged copy must equal a first part
+ * of the log.
+ */
 export async function checkForks({ ports, outputs }: Stored, { key, forks }: Watch): Promise<void> {
   for (const { name, said, read, acknowledged } of forks) {
     const to = { tenant: key.tenant, session: name }

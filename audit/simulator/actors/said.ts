@@ -12,7 +12,10 @@ export const saidIn = ({ messages }: ModelRequest): string[] =>
     role === 'user' ? parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])) : [],
   )
 
-/** The model's answer to a request for a summary: the names of all inputs, those of the previous summary first. */
+/**
+ * Returns the model's answer to a request for a summary: the names of all inputs. Those of the previous summary come
+ * first.
+ */
 export const summaryOf = (request: ModelRequest): string =>
   saidIn(request)
     .flatMap((text) => {

@@ -31,21 +31,21 @@ export interface Follower {
   hasEnded: boolean
 }
 
-/** Facts about one session that the simulator knows from outside the store. */
+/** Facts about one session that the simulator records without reading the store. */
 export interface Watch {
   readonly key: SessionKey
   seen: Snapshot
   /** Acknowledged runs in order, with their input if they have one. */
   readonly accepted: { readonly runId: string; readonly input: string | undefined }[]
-  /** Runs whose cancel was acknowledged before their end, with the time of the acknowledgement. */
+  /** Runs whose cancel was acknowledged before they ended, with the time of the acknowledgement. */
   readonly cancelled: Map<string, number>
-  /** Decisions of a person, each with the token of the call that the person saw. */
+  /** Decisions of a person. Each has the token of the call that the person saw when deciding. */
   readonly decided: { readonly token: string; readonly allow: boolean; acknowledged: boolean }[]
   /** Imports from other logs, in order. */
   readonly imported: { readonly names: readonly string[]; acknowledged: boolean }[]
-  /** The last message covered by the latest acknowledged manual summary. */
+  /** The id of the last message that is covered by the latest acknowledged manual summary. */
   summarised: string
-  /** Copies of the log, each with the inputs and the results of imported calls up to its end. */
+  /** Copies of the log. Each has the inputs before its end, and the results of imported calls. */
   readonly forks: {
     readonly name: string
     readonly said: readonly string[]
@@ -53,36 +53,38 @@ export interface Watch {
     acknowledged: boolean
   }[]
   readonly followers: Follower[]
-  /** Ratings that a server acknowledged. */
+  /** Ratings that a server has acknowledged. */
   readonly rated: { readonly id: string; readonly user: string }[]
-  /** The longest request since the last summary, without the results of its last round. */
+  /** The longest request that was sent since the last summary, without the results of its last round. */
   sent: { readonly through: string | undefined; readonly messages: readonly string[] }
   /** The highest generation whose holder has read the log. */
   readGeneration: number
-  /** Number of takeovers of the active run from dead holders since its last message. */
+  /** Number of times that the active run was taken over from dead holders since its last message. */
   takeovers: number
   deleted: boolean
-  /** A client has requested the deletion of the session. */
+  /** Whether a client has requested the deletion of the session. */
   unwanted: boolean
-  /** Whether the session is deleted after a time without activity. */
+  /** Whether the session expires, that is, is deleted after a time without activity. */
   readonly expires: boolean
   /** Time of the last activity (start, pause or end of a run, or an import), in milliseconds since 1970. */
   activeAt: number
-  /** Completions that were not stored, as reported to the ledger. */
+  /** Completions that could not be stored in the log, and were reported to the ledger. */
   readonly unstored: Set<CountedCompletion>
-  /** Milliseconds from the beginning of the simulation until the session first had work without a holder. */
+  /**
+   * Time at which the session first had work without a holder, in milliseconds since the beginning of the simulation.
+   */
   waitsSince: number | undefined
 }
 
-/** The sessions of a simulation. Each is read and checked after every write. */
+/** The sessions of a simulation. After every write, each changed session is read and checked. */
 export interface Sessions {
   readonly all: readonly Watch[]
-  /** Reads a session that a request may have changed, and checks the change. */
+  /** Reads a session that a request may have changed, and checks that the change is allowed. */
   observe(sender: Process, call: string, args: readonly unknown[], outcome: Outcome): Promise<void>
-  /** Records an event that a program has emitted. Everything that it reports must be stored by now. */
+  /** Records an event that a program has emitted. Checks that everything in the event is already stored. */
   noteEvent(key: SessionKey, event: RunEvent): void
   checkEvents(): Promise<void>
-  /** Returns the waiting calls in the form that a person sees. */
+  /** Returns the waiting calls as a person sees them. */
   waiting(watch: Watch): readonly { readonly runId: string; readonly call: WaitingCall }[]
 }
 
@@ -103,11 +105,11 @@ const READS = [
 const SUMMARY = 'sessions.recordSummary'
 /** Maximum difference between the clocks of processes. */
 export const CLOCKS_MS = 60_000
-/** Takeovers without a message after which a run is given up. */
+/** Number of takeovers without a new message after which a run is given up. */
 const MAX_TAKEOVERS = 3
-/** Faults that can stop a holder, once each. */
+/** Faults that can stop a holder. Each occurs once. */
 const STROKES: readonly Fault['type'][] = ['request', 'between', 'outage', 'kill', 'stop', 'strike', 'restart', 'clock']
-/** Names of operations in the schedule checks, by call. */
+/** Names that the schedule checks use for operations, by call. */
 const ACTS: { readonly [call: string]: string } = {
   'lease.start': 'start',
   'lease.take': 'take',
@@ -188,7 +190,10 @@ export async function watchSessions(harness: Harness, store: SharedStore, ports:
   }
 }
 
-/** Checks that a manual summary is only stored if the session has not changed since it was read. Its usage counts in any case. */
+/**
+ * Checks that a manual summary is stored only if the session has not changed since the summary's sender read it. The
+ * usage of the summary counts in any case.
+ */
 function checkSummarised({ seen, key }: Watch, before: Snapshot, [header]: readonly unknown[]): void {
   const { generation } = header as SessionHeader
   const isSame = isDeepStrictEqual(seen.session?.summary, before.session?.summary)
@@ -203,7 +208,10 @@ function actOf(call: string, [first, second]: readonly unknown[]) {
   return typeof lease?.generation === 'number' ? { name, generation: lease.generation } : { name }
 }
 
-/** A process that claims a lease or starts a run reads the log. From then on, no earlier holder may write. */
+/**
+ * Records that a new holder reads the log. A process reads it when it claims a lease or starts a run. From then on, no
+ * earlier holder may write.
+ */
 function noteRead(watch: Watch, call: string, outcome: Outcome): void {
   if (!['lease.claim', 'lease.start', 'inbox.enqueue'].includes(call) || !('value' in outcome)) return
   const value = outcome.value as
@@ -213,7 +221,7 @@ function noteRead(watch: Watch, call: string, outcome: Outcome): void {
   watch.readGeneration = Math.max(watch.readGeneration, generation)
 }
 
-/** Checks that each resolution is stored with the call that its sender saw. */
+/** Checks that each resolution is stored for the call that the sender of the resolution saw. */
 function checkResolved({ seen }: Watch, before: Snapshot): void {
   const waited = new Set(
     before.messages.flatMap((row) => (row.role === 'tool' && row.status === 'waiting' ? row.id : [])),
@@ -226,7 +234,10 @@ function checkResolved({ seen }: Watch, before: Snapshot): void {
   }
 }
 
-/** Checks that a run is given up after three takeovers without a message, plus one for each of the `strokes`, and not before. */
+/**
+ * Checks when a run is given up: not before three takeovers without a message, and at the latest after three plus
+ * `strokes` takeovers.
+ */
 function noteTakeover(watch: Watch, before: Snapshot, call: string, strokes: number): void {
   const { seen } = watch
   const run = seen.runs.find((one) => one.id === before.header?.activeRun)
@@ -242,14 +253,14 @@ function noteTakeover(watch: Watch, before: Snapshot, call: string, strokes: num
   must('a run that nobody gets on with is given up', watch.takeovers <= MAX_TAKEOVERS + strokes, seen.header?.activeRun)
 }
 
-/** Checks that a holder that hands off or completes a run has stored the outcomes of its calls. */
+/** Checks a holder that releases a run or completes it: the outcomes of the run's calls must be stored. */
 function noteLeaving({ seen }: Watch, before: Snapshot, call: string): void {
   const { activeRun, generation } = before.header ?? {}
   if (seen.header?.status !== 'live' || seen.header.generation === generation) return
   const isCompleted = seen.runs.some(({ id, status }) => id === activeRun && status === 'completed')
   if (call !== 'lease.release' && !(call === 'log.endRun' && isCompleted)) return
-  // A run may be handed off while its members work. Waiting calls may keep waiting, and the member of a delegate call
-  // continues.
+  // If the run is not completed, two kinds of open calls may stay open: calls that are not being executed, and delegate
+  // calls, whose members continue later.
   const isLeft = (row: ToolMessage): boolean => !isCompleted && (row.status !== 'running' || isDelegation(row))
   const open = before.messages.find(
     (row) => row.role === 'tool' && row.runId === activeRun && OPEN_STATUSES.includes(row.status) && !isLeft(row),
@@ -257,7 +268,7 @@ function noteLeaving({ seen }: Watch, before: Snapshot, call: string): void {
   must('a run is left or completed with the results of its calls', open === undefined, `${call}: ${open?.id}`)
 }
 
-/** Checks that a session is deleted only on request or after it expired. */
+/** Checks that a session is deleted only if a client requested it, or if the session had expired. */
 function noteActivity(watch: Watch, { header: before }: Snapshot, call: string, now: number): void {
   const { header } = watch.seen
   if (header?.status === 'deleted' && before?.status === 'live' && !watch.unwanted)
@@ -266,7 +277,7 @@ function noteActivity(watch: Watch, { header: before }: Snapshot, call: string, 
   if (isActive || (call === 'imports.append' && header?.head !== before?.head)) watch.activeAt = now
 }
 
-/** Records when a session first had work without a holder. */
+/** Records the time at which a session first had work without a holder. */
 export function noteWaiting(watch: Watch, now: number, elapsed: number): void {
   const { header } = watch.seen
   const hasWork = header?.activeRun === undefined ? (header?.queued ?? 0) > 0 : !isBlocked(header)
@@ -274,7 +285,7 @@ export function noteWaiting(watch: Watch, now: number, elapsed: number): void {
   else watch.waitsSince ??= elapsed
 }
 
-/** Checks that everything an event reports was stored before the event was emitted. */
+/** Checks that everything that an event reports was stored before the event was emitted. */
 function checkEvent({ seen, deleted }: Watch, event: RunEvent): void {
   if (deleted || seen.header?.status !== 'live') return
   const rule = 'what an event reports is stored before'
@@ -292,7 +303,7 @@ function checkEvent({ seen, deleted }: Watch, event: RunEvent): void {
   }
 }
 
-/** Token in the model's arguments of this row's call. */
+/** Returns the token of a row's call, which is in the arguments that the model sent. */
 export function rowToken({ messages }: Snapshot, row: ToolMessage): string {
   const assistant = messages.find((message) => message.id === row.assistantMessageId)
   const call = assistant?.role === 'assistant' ? assistant.toolCalls[row.sequence] : undefined

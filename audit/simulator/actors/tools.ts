@@ -10,7 +10,7 @@ import type { Harness } from '../harness.ts'
 const TIMEOUT_MS = 20_000
 const LARGE = 'row after row after row\n'.repeat(2_500)
 
-/** Callback for the start of a call, before the call has any effect. */
+/** Called when a call starts, before the call has any effect. */
 export type Begun = (token: string, session: string) => void
 
 /** Creates the tools of one process. They record their effects, and follow the faults of the script. */
@@ -64,7 +64,7 @@ async function execute(
   return { text: token.startsWith('dump') ? `${token}\n${LARGE}` : `done: ${token}` }
 }
 
-/** Token in the arguments of a call. Empty if the arguments were truncated. */
+/** Returns the token in the arguments of a call. Empty if the arguments were truncated. */
 export function tokenOf(input: Json): string {
   const isObject = typeof input === 'object' && input !== null && !Array.isArray(input)
   const token = isObject && 'token' in input ? input['token'] : undefined

@@ -6,21 +6,23 @@ import type { Watch } from './sessions.ts'
 
 type Tokens = Pick<Usage, 'totalTokens'>
 
-/** Category under which summaries are counted. */
+/** The agent name under which summaries are counted. */
 const SUMMARIES = 'summary'
 /** Range of days that contains every simulation. */
 const DAYS = { from: '2026-01-01', to: '2026-02-28' } as const
 
 const tokensOf = (usage: Tokens | undefined): number => usage?.totalTokens ?? 0
 
-/** Simulated usage of the completions among these messages. */
+/** Returns the simulated usage of the completions among these messages. */
 const usedBy = (messages: readonly Message[]): number =>
   messages.reduce(
     (sum, one) => sum + (one.role === 'assistant' && one.recordedAt === undefined ? tokensOf(one.usage) : 0),
     0,
   )
 
-/** Checks that each completion and each summary is counted once: in its run, in its session and in the ledger. */
+/**
+ * Checks that the usage of each completion and summary is counted once: in its run, in its session and in the ledger.
+ */
 export async function checkUsage({ usage }: SessionPorts, { seen, key, unstored }: Watch): Promise<void> {
   const totals = seen.session?.totals
   if (totals === undefined) return

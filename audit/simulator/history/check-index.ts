@@ -8,13 +8,15 @@ import type { MemoryOutputs } from '../world/outputs.ts'
 import type { Sessions, Watch } from '../actors/sessions.ts'
 import type { SimulatedIndex } from './simulated-index.ts'
 
-/** Loads the rules for secrets before any simulation. The first use loads them, which takes real time. */
+/**
+ * Loads the rules for secrets before any simulation. Their first use would otherwise load them, which takes real time.
+ */
 await redactSecrets(`ghp_${'aB3d'.repeat(9)}`)
 
 /** Characters of a document that a violation quotes. */
 const MAX_QUOTED_CHARACTERS = 300
 
-/** Checks that the index contains exactly the documents of the log, and none of a deleted session. */
+/** Checks that the index contains exactly the documents of the log, and no document of a deleted session. */
 export async function checkIndex(index: SimulatedIndex, { all }: Sessions, outputs: MemoryOutputs): Promise<void> {
   for (const watch of all) {
     const found = (await index.documents(watch.key)).map(shown).toSorted()
@@ -50,7 +52,7 @@ async function documentsOf({ seen: { messages, header }, key }: Watch, outputs: 
   return found
 }
 
-/** Formats all fields of a document. Equal documents have equal texts. */
+/** Formats all fields of a document as text. Equal documents have equal texts. */
 function shown({ messageId, part, runId, agent, role, time, text, ...more }: HistoryDocument): string {
   const { toolName = null, toolCallId = null, status = null, call = null } = more
   return JSON.stringify([messageId, part, runId, agent, role, time, toolName, toolCallId, status, call, text])

@@ -6,7 +6,7 @@ import type { HistoryChange, HistoryWriter, WriteOutcome } from '../../../functi
 import { isDisturbed } from '../harness.ts'
 import type { Harness } from '../harness.ts'
 
-/** Milliseconds for which the engine remembers the revision of a removed document. */
+/** Milliseconds for which the engine remembers the revision of a document after its removal. */
 const REMEMBERED_MS = 60_000
 
 export interface SearchEngine extends HistoryWriter {
@@ -16,12 +16,15 @@ export interface SearchEngine extends HistoryWriter {
 
 interface Entry {
   readonly revision: number
-  /** Absent if the document was removed at this time. */
+  /** Absent if this revision removed the document. */
   readonly document?: HistoryDocument
   readonly at: number
 }
 
-/** Creates a search engine in memory that stores the newest revision of each document, like OpenSearch with external versions. */
+/**
+ * Creates a search engine in memory. Like OpenSearch with external versions, it stores only the newest revision of each
+ * document.
+ */
 export function createSearchEngine(harness: Harness): SearchEngine {
   const entries = new Map<string, Map<string, Entry>>()
   const nameOf = ({ tenant, session }: SessionKey): string => `${tenant} ${session}`

@@ -2,16 +2,16 @@ import type { HistoryDocument } from '../../../functions/domain/history.ts'
 import type { SessionKey } from '../../../functions/domain/session.ts'
 import type { HistoryIndex } from '../../../functions/ports/history-index.ts'
 
-/** The history index of a simulation, for any way of updating it from the log. */
+/** The history index of a simulation. Implementations differ in the way in which they update it from the log. */
 export interface SimulatedIndex {
   /** Index that the programs search. */
   readonly searched: HistoryIndex
-  /** Called after every request, immediately after its execution. */
+  /** Called after each request, directly after its execution. */
   observe(call: string, session: string): void
-  /** Whether all earlier writes have been processed. */
+  /** Whether the index contains all earlier writes of the log. */
   isCaughtUp(): boolean
   /** Returns the current documents of a session. */
   documents(key: SessionKey): Promise<readonly HistoryDocument[]>
-  /** Returns the reason if the rows of the index contradict each other. Otherwise undefined. */
+  /** Returns how the rows of the index contradict each other. Undefined if they do not. */
   fault(): string | undefined
 }

@@ -12,23 +12,28 @@ import type { MemoryOutputs } from '../world/outputs.ts'
 import { current } from '../world/timeline.ts'
 import type { Process } from '../world/timeline.ts'
 
-/** The index that SQLite stores beside the log. It is written when a process is idle, and before every search. */
+/**
+ * The index that SQLite stores next to the log. Documents are written to it when a process is idle, and before every
+ * search.
+ */
 export interface StoredIndex extends SimulatedIndex {
   /**
-   * Projection that a process writes together with the log, on its connection. Undefined: a caller outside the
-   * simulation, without idle time.
+   * Returns the projection that a process writes together with the log, on its connection. If `process` is undefined,
+   * the caller is outside the simulation, and documents are written only before searches.
    */
   projectionOf(process: Process | undefined, connection: Database): HistoryProjection
 }
 
 export function createStoredIndex(database: Database, outputs: MemoryOutputs): StoredIndex {
-  // Errors need no report: documents that cannot be indexed stay marked, and the final check misses them.
+  // Errors are ignored here. A document that cannot be indexed stays marked, and the final check then reports it as
+  // missing.
   const report = (): void => undefined
   const projectionOn = (connection: Database): HistoryProjection => {
     const merger = createHistoryMerger({ database: connection, outputs, report })
     return createSqliteHistoryProjection({ database: connection, merger, report })
   }
-  // A request is one step, so a merge within it takes no virtual time. A merge of an idle process takes virtual time.
+  // Two ways to merge. A merge within a request takes no virtual time, because a request is one step. A merge of an
+  // idle process takes virtual time.
   const ofRequests = projectionOn(database)
   const neverLate = { sleep: () => new Promise<void>(() => undefined) }
   return {
@@ -52,7 +57,7 @@ export function createStoredIndex(database: Database, outputs: MemoryOutputs): S
   }
 }
 
-/** Counts the index rows that name a deleted session. Returns 0 for a live one. */
+/** Counts the index rows that name a deleted session. Returns 0 for a live session. */
 function namesOf(database: Database, session: string): number {
   const sql = `SELECT (SELECT count(*) FROM historyMessages WHERE session = ?1)
     + (SELECT count(*) FROM historyAudiences WHERE kind = 'session' AND name = ?1) AS count
@@ -67,7 +72,7 @@ function documentsIn(database: Database, { tenant, session }: SessionKey): Histo
   return readAll<HistoryDocument>(database, sql, tenant, session)
 }
 
-/** Queries that find rows which contradict each other, such as wrong counts. */
+/** Queries for rows that contradict each other, such as wrong counts. */
 const FAULTS: readonly (readonly [fault: string, sql: string])[] = [
   ['a message is marked', 'SELECT 1 FROM historyMarks'],
   ['a document has no words', 'SELECT 1 FROM historyDocuments WHERE id NOT IN (SELECT rowid FROM historyWords)'],

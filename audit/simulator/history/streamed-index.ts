@@ -23,9 +23,9 @@ import type { Harness } from '../harness.ts'
 const SHARDS = 2
 const MAX_RECORDS = 20
 const POLL_MS = 400
-/** A repeated batch arrives within this time, which is longer than the engine remembers removed documents. */
+/** Maximum delay of a repeated batch. It exceeds the time for which the engine remembers removed documents. */
 const AGAIN_MS = 240_000
-/** Time that the function reserves at the end of an invocation. */
+/** Time that the function keeps free at the end of an invocation. */
 const MARGIN_MS = 30_000
 
 interface StreamRecord {
@@ -48,8 +48,8 @@ interface Parts {
 }
 
 /**
- * Creates an index that follows the store's change stream. Each record is delivered later, at least once, in the order of its
- * session.
+ * Creates an index that follows the store's change stream. Each record is delivered after a delay and at least once.
+ * Records of one session keep their order.
  */
 export function createStreamedIndex(parts: Parts): SimulatedIndex {
   const { harness, sessions } = parts
@@ -72,7 +72,7 @@ export function createStreamedIndex(parts: Parts): SimulatedIndex {
 
   function advance(shard: Shard, batch: readonly StreamRecord[], { failed: [failed] }: BatchResult): void {
     const done = failed === undefined ? batch.length : batch.findIndex(({ sequence }) => sequence === failed)
-    // A record that was processed without an acknowledgement is sent again: in its whole batch at once, or much later.
+    // Records whose acknowledgement is lost are sent again. Their whole batch is repeated: at once, or much later.
     if (!disturbs(harness, 'forgotten')) shard.position += done
     if (disturbs(harness, 'repeated')) repeat(batch)
   }
@@ -103,7 +103,7 @@ export function createStreamedIndex(parts: Parts): SimulatedIndex {
 const disturbs = (harness: Harness, what: string): boolean =>
   isDisturbed(harness) && harness.dice.chance(`index ${what}`, 0.1)
 
-/** The store's change stream: one record for each changed row of a session's messages. */
+/** Creates the store's change stream. It has one record for each changed row of a session's messages. */
 function createStream({ timeline }: Harness, shards: readonly Shard[]) {
   const known = new Map<string, { message: Message; revision: number; documents: number }>()
   const namesOf = new Map<string, Set<string>>()
@@ -143,7 +143,7 @@ function createStream({ timeline }: Harness, shards: readonly Shard[]) {
   }
 }
 
-/** Creates the functions that index batches. Each function processes one batch at a time. */
+/** Creates the functions that index batches. Each function processes only one batch at a time. */
 function createIndexers({ harness, store, outputs }: Parts, engine: SearchEngine) {
   const free: { readonly process: Process; readonly index: ReturnType<typeof open> }[] = []
   let boots = 0
@@ -169,7 +169,7 @@ function createIndexers({ harness, store, outputs }: Parts, engine: SearchEngine
   }
 
   return {
-    /** Indexes a batch. Resolves with undefined if the function dies meanwhile. */
+    /** Indexes a batch. Resolves to undefined if the function dies before the batch is indexed. */
     handle: (batch: readonly StreamRecord[]): Promise<BatchResult | undefined> =>
       new Promise((resolve) => {
         const instance = free.pop() ?? boot()

@@ -1,11 +1,11 @@
 /**
- * Random numbers of a seed, with one sequence per name. The numbers that one part of a simulation draws do not affect other
- * parts.
+ * Random numbers from a seed. Each name has its own sequence, so numbers that one part of a simulation draws do not
+ * change those of other parts.
  */
 export interface Dice {
-  /** A number from 0 to below 1. */
+  /** Draws a number that is at least 0 and below 1. */
   next(name: string): number
-  /** An integer from 0 to below `limit`. */
+  /** Draws an integer that is at least 0 and below `limit`. */
   below(name: string, limit: number): number
   chance(name: string, probability: number): boolean
   pick<T>(name: string, list: readonly T[]): T
@@ -36,14 +36,14 @@ export function createDice(seed: string): Dice {
   }
 }
 
-/** FNV-1a, 32 bits. Continues from `hash`. */
+/** Computes the hash FNV-1a with 32 bits. `hash`: the hash of the preceding text. */
 export function hashText(text: string, hash = 0x811c9dc5): number {
   let value = hash
   for (let at = 0; at < text.length; at++) value = Math.imul(value ^ text.charCodeAt(at), 0x01000193)
   return value >>> 0
 }
 
-/** The finalizer of MurmurHash3: similar numbers get very different results. */
+/** Mixes the bits of a number (the finalizer of MurmurHash3), so that similar numbers get very different results. */
 function mix(number: number): number {
   let value = number >>> 0
   value = Math.imul(value ^ (value >>> 16), 0x85ebca6b)

@@ -2,7 +2,8 @@ import { createDice } from './dice.ts'
 import type { Fault, Script } from './script.ts'
 
 /**
- * Calls whose write lands between the reads and writes of another call. They are writes of clients, and writes that a holder has
+ * Calls whose first write lands between the reads and the writes of another call. Each entry has the call, the other
+ * call (empty for any), and the kind of fault. `late`: writes of clients. `disowned`: writes that their holder has
  * given up on.
  */
 const CALLS = [
@@ -16,10 +17,10 @@ const CALLS = [
   ['lease.', '', 'late'],
   ['deletion.tombstone', '', 'late'],
 ] as const
-/** Longest delay of a write. By then, the holder has released its lease or continued. */
+/** Longest delay of a write. Before it ends, the holder has released its lease or continued. */
 const MAX_PAUSE_MS = 25_000
 
-/** Adds `between` faults to the script, for a store that executes a call in several requests. */
+/** Adds `between` faults to the script. They need a store that executes a call in several requests. */
 export function withBetween(script: Script): Script {
   const dice = createDice(`between ${script.seed}`)
   const faults = Array.from({ length: 2 + dice.below('count', 8) }, (): Fault => {

@@ -27,7 +27,7 @@ const CALLS = [
   'outputs.removeAll',
   'queue.send',
 ] as const
-/** Requests that can trigger the end of their process. */
+/** Requests at which a `strike` fault can end the process that sends them. */
 const STRIKES = [
   'tool',
   'tool',
@@ -44,10 +44,10 @@ const STRIKES = [
   'deletion.',
   'outputs.put',
 ] as const
-/** Requests that a fatal fault can target: each attempt kills its process. */
+/** Requests at which a fatal fault kills every process that sends them. */
 const FATAL_CALLS = ['tool', 'log.appendRound', 'reader.messages', 'sessions.read'] as const
 
-/** Draws a fault that happens once, within `horizon` milliseconds. */
+/** Draws a fault that happens once, at most `horizon` milliseconds after the beginning. */
 export function faultOf(dice: Dice, horizon: number): readonly Fault[] {
   const at = Math.round(horizon * dice.next('fault at'))
   const server = dice.below('fault server', 3)
@@ -126,7 +126,7 @@ export function outsideFaults(dice: Dice, horizon: number): (readonly Fault[])[]
   })
 }
 
-/** Draws faults of delivery workers, and of the messages that they send. */
+/** Draws faults of delivery workers, and of the messages that these send. */
 export function deliveryFaults(dice: Dice, horizon: number): (readonly Fault[])[] {
   return Array.from({ length: dice.below('delivery faults', 8) }, (): readonly Fault[] => {
     const at = Math.round(horizon * dice.next('delivery at'))

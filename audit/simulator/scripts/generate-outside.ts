@@ -1,7 +1,7 @@
 import type { Dice } from './dice.ts'
 import type { Operation } from './script.ts'
 
-/** Draws operations on one session from outside its runs. They happen between and during runs. */
+/** Draws operations on one session that do not belong to its runs. They happen between and during runs. */
 export function outsideOf(dice: Dice, horizon: number): Operation[] {
   const session = dice.below('outside session', 12)
   const base = (): Pick<Operation, 'at' | 'session' | 'server'> => ({
@@ -11,7 +11,7 @@ export function outsideOf(dice: Dice, horizon: number): Operation[] {
   })
   const imports = Array.from({ length: dice.below('imports', 4) }, (_, number): Operation => {
     const again = dice.chance('imported again', 0.5) ? { again: Math.round(20_000 * dice.next('imported after')) } : {}
-    // One step of an import has about 80 rows.
+    // One step of an import contains about 80 rows, so a long import has several steps.
     const count = dice.chance('long import', 0.15) ? 40 + dice.below('turns', 60) : 1 + dice.below('some turns', 5)
     const names = Array.from({ length: count }, (__, turn) => `i${1_000 * (number + 1) + turn}`)
     return { ...base(), type: 'import', names, retries: 1 + dice.below('import retries', 6), ...again }
@@ -29,7 +29,7 @@ export function outsideOf(dice: Dice, horizon: number): Operation[] {
   return [...imports, ...copied, ...forks, ...summaries, ...ratings]
 }
 
-/** A log of several pages, its copy, and its deletion during the copy. */
+/** Draws three operations: a log of several pages is imported, copied, and deleted during the copy. */
 function copiedAndDeleted(dice: Dice, base: Pick<Operation, 'at' | 'session' | 'server'>): Operation[] {
   const names = Array.from({ length: 60 + dice.below('copied turns', 60) }, (_, turn) => `i${9_000 + turn}`)
   const at = base.at + 20_000

@@ -5,7 +5,7 @@ import { deliveryFaults, faultOf, indexFaults, outsideFaults } from './generate-
 import { outsideOf } from './generate-outside.ts'
 import type { CallKind, Fault, Input, Operation, Script, ScriptSession } from './script.ts'
 
-/** Milliseconds within which most operations begin. */
+/** Most operations begin within this time, in milliseconds. */
 const HORIZON_MS = 90_000
 const KINDS: readonly CallKind[] = ['pay', 'pay', 'pay', 'read', 'read', 'ask', 'local', 'dump']
 
@@ -54,7 +54,7 @@ export function generate(seed: string): Script {
   }
 }
 
-/** Clients that follow runs, disconnect and resume. */
+/** Draws clients that follow runs, disconnect and resume. */
 const followsOf = (dice: Dice, horizon: number): Operation[] =>
   Array.from({ length: 1 + dice.below('followers', 6) }, () => ({
     at: Math.round(horizon * dice.next('follower at')),
@@ -68,7 +68,7 @@ const consolidationOf = (dice: Dice): Consolidation => ({
   keepRecentRatio: dice.next('kept') * 0.9,
 })
 
-/** Short turns of one session. There are enough of them for several summaries. */
+/** Draws short turns of one session. There are enough turns for several summaries. */
 function chatOf(dice: Dice, horizon: number): Operation[] {
   const session = dice.below('chat session', 12)
   return Array.from({ length: 5 + dice.below('chats', 12) }, (_, number): Operation => {
@@ -86,7 +86,9 @@ function chatOf(dice: Dice, horizon: number): Operation[] {
   })
 }
 
-/** A run whose rounds all wait for people or clients, with the same call ids, and people who repeat their decisions. */
+/**
+ * Draws a run in which every round waits for people or clients, with equal call ids. The people repeat their decisions.
+ */
 function asksOf(dice: Dice, horizon: number): Operation[] {
   const base = { session: dice.below('asks session', 12), server: dice.below('asks server', 3), here: true }
   const begins = Math.round(0.7 * horizon * dice.next('asks at'))
@@ -106,7 +108,10 @@ function asksOf(dice: Dice, horizon: number): Operation[] {
   return [asked, ...decided]
 }
 
-/** Many sessions of a few tenants, left by dead processes. Some of them cannot be deleted for a while. */
+/**
+ * Adds many sessions of a few tenants, which dead processes left unfinished. Some of these sessions cannot be deleted
+ * for a while.
+ */
 function withBacklog(dice: Dice, seed: string, horizon: number, sessions: readonly ScriptSession[]): Script {
   const states = ['running', 'queued', 'deleted', 'expired'] as const
   const most = dice.pick('most left', states)
@@ -178,10 +183,10 @@ function inputOf(dice: Dice, name: string): Input {
   return dice.chance('team', 0.25) ? withTeam(dice, input, DEPTH) : input
 }
 
-/** Depth of nested members. */
+/** Maximum depth of nested members. */
 const DEPTH = 3
 
-/** Adds members to at least one round of the input: up to three, which work at the same time. */
+/** Adds members to at least one round of the input. A round has up to three members, which work at the same time. */
 function withTeam(dice: Dice, input: Input, depth: number): Input {
   const called = (calls: readonly CallKind[]): readonly CallKind[] => [
     ...calls.slice(0, 2),
@@ -196,7 +201,7 @@ function withTeam(dice: Dice, input: Input, depth: number): Input {
   return { ...input, rounds: [called([]), ...rounds], team: continues ? withTeam(dice, member, depth - 1) : member }
 }
 
-/** Adds a delivery to most inputs. */
+/** Adds a delivery to the operation. Some operations get none. */
 const owing = (dice: Dice, operation: Operation): Operation =>
   operation.type === 'submit' && dice.chance('owes', 0.8)
     ? { ...operation, owes: dice.pick('owed', ['callback', 'reply'] as const) }

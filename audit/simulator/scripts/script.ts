@@ -1,23 +1,32 @@
 import type { Consolidation } from '../../../functions/domain/agent.ts'
 
-/** One action of a client, `at` milliseconds after the beginning. `server`: the receiver of the request. */
+/**
+ * One action of a client, `at` milliseconds after the beginning. `server`: the number of the server that receives the
+ * request.
+ */
 export type Operation = { readonly at: number; readonly session: number; readonly server: number } & (
   | {
       readonly type: 'submit'
       readonly input: Input
       readonly onBusy: 'queue' | 'reject' | 'steer'
       readonly here: boolean
-      /** Number of retries with the same idempotency key while no acknowledgement arrives. */
+      /** Number of times that a request without acknowledgement is repeated with the same idempotency key. */
       readonly retries: number
-      /** Milliseconds after the acknowledgement at which the request is repeated, as by a proxy that lost the response. */
+      /**
+       * Milliseconds after the acknowledgement at which the request is repeated. A proxy that lost the response does
+       * this.
+       */
       readonly again?: number
-      /** The kind of delivery of the outcome: to a receiver that recognises ids, or to a thread. */
+      /** How the outcome is delivered: to a receiver that recognises ids (`callback`), or to a thread (`reply`). */
       readonly owes?: 'callback' | 'reply'
     }
   | {
       readonly type: 'continue'
       readonly here: boolean
-      /** The idempotency key, and the milliseconds after the acknowledgement at which the request is repeated. */
+      /**
+       * The idempotency key, and the delay after the acknowledgement, in milliseconds, at which the request is
+       * repeated.
+       */
       readonly repeated?: { readonly key: string; readonly again: number }
     }
   | {
@@ -25,42 +34,48 @@ export type Operation = { readonly at: number; readonly session: number; readonl
       readonly allow: boolean
       readonly all: boolean
       readonly here: boolean
-      /** Names calls only by their ids, which models reuse, until a server refuses an ambiguous id. */
+      /**
+       * Set if the client names calls only by their ids. Models reuse ids. When a server refuses an ambiguous id, the
+       * client names the call exactly.
+       */
       readonly byId?: boolean
-      /** Milliseconds after which the request is repeated. The run may have continued by then. */
+      /** Milliseconds after which the request is repeated. The run may have continued before. */
       readonly again?: number
     }
   | { readonly type: 'cancel' }
   | { readonly type: 'delete' }
   | { readonly type: 'follow' }
-  /** Imports turns of another log, named by their inputs. Repeated like `submit`. */
+  /**
+   * Imports turns of another log. `names`: the names of the turns' inputs. The request is repeated like that of
+   * `submit`.
+   */
   | { readonly type: 'import'; readonly names: readonly string[]; readonly retries: number; readonly again?: number }
-  /** A manual summary with this idempotency key. */
+  /** Requests a manual summary with this idempotency key. */
   | { readonly type: 'consolidate'; readonly key: string }
-  /** A copy of the current log into a session of this name. */
+  /** Copies the current log into a session of this name. */
   | { readonly type: 'fork'; readonly name: string; readonly retries: number }
   /** A person rates an answer. */
   | { readonly type: 'rate'; readonly user: string }
 )
 
-/** State in which dead processes left a session before the beginning. */
+/** State in which dead processes left a session before the simulation began. */
 export type Left = 'running' | 'queued' | 'deleted' | 'expired'
 
 export interface ScriptSession {
   readonly tenant: string
   readonly session: string
-  /** Default: a new session. */
+  /** If absent, the session is new. */
   readonly left?: Left
   /** Whether the session is deleted after a day without activity. */
   readonly expires?: boolean
 }
 
-/** Instructions for the model. They are the text of the input, so each later holder can read them. */
+/** Instructions for the model. They are the text of the input, so that every later holder can read them. */
 export interface Input {
   readonly name: string
   readonly rounds: readonly (readonly CallKind[])[]
   readonly ids: 'fresh' | 'repeated' | 'missing'
-  /** Whether the model makes calls although the request forbids them. */
+  /** Whether the model returns calls although the request forbids calls. */
   readonly disobeys?: boolean
   /** Instructions that each `team` call gives to a member. */
   readonly team?: Input
@@ -77,13 +92,13 @@ export interface Input {
  */
 export type CallKind = 'pay' | 'read' | 'ask' | 'local' | 'dump' | 'team'
 
-/** A fault. It happens `at` milliseconds after the beginning, or to the first matching request after that time. */
+/** A fault. It happens `at` milliseconds after the beginning, or at the first matching request after that time. */
 export type Fault = { readonly at: number } & (
   | { readonly type: 'request'; readonly call: string; readonly how: RequestFault; readonly milliseconds: number }
   /**
-   * Delays the first write of this call until another call of its session, whose name begins with `into`, has read and not yet
-   * written. If there is none in this time, the write lands by itself. The sender waits, or (`disowned`) gets an error that says
-   * that the write failed.
+   * Delays the first write of `call`. The write lands when another call of its session, whose name begins with `into`,
+   * has read but not written yet. If there is no such call within `milliseconds`, the write lands then. With `late`,
+   * the sender waits. With `disowned`, it gets an error that says that the write failed.
    */
   | {
       readonly type: 'between'
@@ -97,21 +112,26 @@ export type Fault = { readonly at: number } & (
   | { readonly type: 'stop'; readonly server: number; readonly milliseconds: number }
   | {
       readonly type: 'strike'
-      /** The first request of this name, or the first `tool` or `receiver` call, triggers the fault in its sender. */
+      /** The first request with this name triggers the fault in its sender. `tool` and `receiver` are names too. */
       readonly call: string
       readonly how: 'kill' | 'stop' | 'restart'
-      /** Milliseconds after the arrival of the request. The response follows `milliseconds` later. */
+      /**
+       * Milliseconds between the arrival of the request and the fault. The response would follow after `milliseconds`.
+       */
       readonly after: number
       readonly milliseconds: number
       readonly leavesRequests: boolean
     }
-  /** Each process that gets the response to such a request for this session dies. */
+  /** Each process dies that gets the response to a request with this name for this session. */
   | { readonly type: 'poison'; readonly session: number; readonly call: string; readonly milliseconds: number }
   | { readonly type: 'restart'; readonly server: number; readonly milliseconds: number }
   | { readonly type: 'clock'; readonly server: number; readonly milliseconds: number }
-  /** All processes are suspended for this time, like frozen functions or a sleeping computer. Sessions expire meanwhile. */
+  /**
+   * All processes are suspended for this time, like frozen functions or a sleeping computer. During this time, sessions
+   * can expire.
+   */
   | { readonly type: 'sleep'; readonly milliseconds: number }
-  /** Deletions of such sessions get an error, or no response. */
+  /** Deletions of sessions with this `left` get an error, or no response. */
   | { readonly type: 'stuck'; readonly left: Left; readonly how: 'refused' | 'silent' }
   | { readonly type: 'hint'; readonly how: 'lost' | 'doubled' | 'late'; readonly milliseconds: number }
   | { readonly type: 'model'; readonly how: ModelFault; readonly milliseconds: number }
@@ -122,7 +142,7 @@ export type Fault = { readonly at: number } & (
 /**
  * Fault of a request:
  * - `refused`: it was not executed, and the sender gets an error that says so.
- * - `unknown`: it was executed, and the sender gets an error.
+ * - `unknown`: it was executed, and the sender gets an error that does not say so.
  * - `late`: it arrives late.
  * - `slow`: it was executed, and the response is late.
  * - `silent`: it was executed, and no response arrives.
@@ -140,8 +160,8 @@ export type ModelFault =
   | 'slow'
   | 'unopened'
 /**
- * `busy`: the request is refused. `silent`: the request is executed, without a response. `lost`: the request is neither executed
- * nor answered.
+ * `busy`: the receiver refuses the request. `silent`: the request is executed, but no response arrives. `lost`: the
+ * request does not arrive. `late`: it arrives late.
  */
 export type ReceiverFault = 'busy' | 'silent' | 'lost' | 'late'
 export type ToolFault = 'throws' | 'hangs' | 'deaf' | 'slow'
@@ -150,17 +170,17 @@ export type ToolFault = 'throws' | 'hangs' | 'deaf' | 'slow'
 export interface Script {
   readonly seed: string
   readonly servers: number
-  /** Whether the processes are functions instead of servers. They are frozen between invocations. */
+  /** Whether the processes are functions instead of servers. A function is frozen between invocations. */
   readonly functions?: boolean
-  /** Whether servers hold process locks, so that a starting server expires the leases of dead processes. */
+  /** Whether servers hold process locks. A server that starts then expires the leases of dead processes. */
   readonly locks?: boolean
   readonly sessions: readonly ScriptSession[]
-  /** Policy for summaries. Default: these short conversations are never summarised. */
+  /** Policy for summaries. If absent, no summaries are made, because these conversations are short. */
   readonly consolidation?: Consolidation
-  /** Whether runs have deliveries to receivers. */
+  /** Whether runs have deliveries. */
   readonly delivers?: boolean
   readonly operations: readonly Operation[]
   readonly faults: readonly Fault[]
-  /** Milliseconds after the beginning from which no fault occurs. */
+  /** Time after which no fault occurs any more, in milliseconds after the beginning. */
   readonly quietAt: number
 }

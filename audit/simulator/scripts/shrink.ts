@@ -8,8 +8,8 @@ const MAX_TRIES = 400
 type Fails = (candidate: Script) => Promise<boolean>
 
 /**
- * Finds a smaller script that breaks the same rule. Removes operations and faults one by one, then the instructions of
- * inputs. Moves the rest to the earliest possible times.
+ * Finds a smaller script that breaks the same rule. First removes operations and faults, then instructions of inputs.
+ * Finally moves everything to the earliest possible times.
  */
 export async function shrink(script: Script, rule: string, options: Options): Promise<Script> {
   let tries = 0
@@ -30,7 +30,7 @@ export async function shrink(script: Script, rule: string, options: Options): Pr
   return (await fails(soon)) ? soon : smallest
 }
 
-/** Removes as many of these items as possible while the script still fails. Tries to remove large groups first. */
+/** Removes as many items as possible, so that the script still fails. Tries large groups of items first. */
 async function withFewer<Item>(
   items: readonly Item[],
   having: (items: readonly Item[]) => Script,
@@ -77,7 +77,7 @@ const roundsOf = (operation: Extract<Operation, { type: 'submit' }>, rounds: Inp
   input: { ...operation.input, rounds },
 })
 
-/** Removes the time before the first operation and after the last one. */
+/** Removes the idle time before the first operation and after the last one. */
 function sooner({ operations, faults }: Script): Partial<Script> {
   const first = Math.min(...operations.map(({ at }) => at)) - 100
   const moved = <T extends { readonly at: number }>(one: T): T => ({ ...one, at: Math.max(0, one.at - first) })

@@ -11,8 +11,8 @@ import type { SharedStore } from './stores.ts'
 const READS: ReadonlySet<string> = new Set([BatchGetItemCommand.name, QueryCommand.name])
 
 /**
- * Creates a new table in a running DynamoDB. Each request of an adapter is one step. Virtual time stops while the
- * engine executes it.
+ * Creates a new table in a running DynamoDB engine. Each request of an adapter is one step. While the engine executes a
+ * request, virtual time stops.
  */
 export async function openDynamodbStore(endpoint: string, outputs: MemoryOutputs): Promise<SharedStore> {
   const client = dynamodbClient(endpoint)
@@ -30,10 +30,13 @@ export async function openDynamodbStore(endpoint: string, outputs: MemoryOutputs
   }
 }
 
-/** A clock without virtual sleeps, for requests from outside the simulation. */
+/** Returns a clock whose sleeps do not use virtual time, for requests from outside the simulation. */
 const timeless = ({ now }: Clock): Clock => ({ now, sleep: () => new Promise((resolve) => setImmediate(resolve)) })
 
-/** Adds the outermost middleware of the client, so that no part of a request is processed before its step. */
+/**
+ * Adds a middleware as the outermost one of the client, so that no other part of it processes a request before the
+ * request's step.
+ */
 function sendInSteps(client: DynamoDBClient): void {
   const prefix = randomUUID()
   client.middlewareStack.add(
@@ -44,7 +47,10 @@ function sendInSteps(client: DynamoDBClient): void {
   )
 }
 
-/** Makes the request token unique. The engine remembers tokens of all tables for minutes, and equal seeds draw equal tokens. */
+/**
+ * Makes the request token unique. The engine remembers the tokens of all tables for minutes, and a repeated seed would
+ * draw equal tokens.
+ */
 function withOwnToken<Input extends object>(input: Input, prefix: string): Input {
   if (!('ClientRequestToken' in input && 'TransactItems' in input)) return input
   const said = JSON.stringify([prefix, input.ClientRequestToken, input.TransactItems])

@@ -13,13 +13,16 @@ export interface EngineCall {
   readonly process: Process
   readonly name: string
   readonly session: string
-  /** Called after each write has landed, before any other step. */
+  /** Called when a write has landed, before any other step. */
   readonly written: () => Promise<void>
 }
 
-/** Makes each request that a call sends to an engine a step. The seed decides the time of its landing and of its response. */
+/**
+ * Turns each request that a call sends to an engine into a step. The seed decides when the request lands, and when its
+ * response arrives.
+ */
 export interface EngineSteps {
-  /** Executes the work of a call, as a part of its process, and ends with that process. */
+  /** Executes the work of a call as a part of the calling process. The work ends when the process ends. */
   during(call: EngineCall, work: () => unknown): unknown
 }
 
@@ -27,11 +30,12 @@ type Send = <T>(kind: RequestKind, request: () => Promise<T>) => Promise<T>
 const inFlight = new AsyncLocalStorage<Send>()
 
 /**
- * Sends a request to an engine: as a step of the call in flight, or at once if the sender is outside the simulation.
+ * Sends a request to an engine. Within a call, the request is a step. If the sender is outside the simulation, the
+ * request is sent at once.
  */
 export const sendInStep: Send = (kind, request) => (inFlight.getStore() ?? ((_, send) => send()))(kind, request)
 
-/** A write that lands between the reads and the writes of another call. */
+/** A delayed write, which lands between the reads and the writes of another call. */
 interface Held {
   readonly call: EngineCall
   readonly into: string
@@ -40,13 +44,16 @@ interface Held {
 
 export function createEngineSteps(harness: Harness, { all }: Sessions): EngineSteps {
   const { timeline } = harness
-  /** A `between` fault whose `into` is a call of a run needs a session that has a run. */
+  /**
+   * Whether a `between` fault can apply to a call. If `into` names a call, the session must have an active run, because
+   * such calls belong to runs.
+   */
   const fits = ({ name, session }: EngineCall, fault: Extract<Fault, { type: 'between' }>): boolean =>
     name.startsWith(fault.call) &&
     (fault.into === '' || all.some(({ key, seen }) => key.session === session && seen.header?.activeRun !== undefined))
   let held: readonly Held[] = []
 
-  /** Lands the writes that were held until this call had read. */
+  /** Lands the writes that were delayed until this call had read. */
   async function landHeld(call: EngineCall): Promise<void> {
     const due = held.filter(
       (one) => one.call !== call && one.call.session === call.session && call.name.startsWith(one.into),
@@ -109,7 +116,7 @@ export function createEngineSteps(harness: Harness, { all }: Sessions): EngineSt
   }
 }
 
-/** The error of a client that has lost the response and cannot retry. */
+/** The error that a client gets if it has lost the response and cannot retry. */
 function refusedForGood(): Error {
   const error = new Error('the response was lost, and credentials for the next attempt cannot be had')
   error.name = 'CredentialsProviderError'

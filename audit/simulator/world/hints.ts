@@ -5,10 +5,13 @@ import type { Harness } from '../harness.ts'
 const AGAIN_MS = 5_000
 const MAX_TRIES = 4
 
-/** A queue that all processes share, like SQS. A hint is delivered to one consumer, and again if that fails. */
+/**
+ * A queue that all processes share, like SQS. A hint is delivered to one consumer. If the consumer fails, the hint is
+ * delivered again.
+ */
 export interface Hints {
   queueOf(process: Process): RunQueue
-  /** Sends a hint that is delivered after `milliseconds` at the earliest. */
+  /** Sends a hint that is delivered after `milliseconds` or later. */
   later(hint: Hint, milliseconds: number): Promise<void>
 }
 

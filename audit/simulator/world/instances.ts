@@ -4,25 +4,26 @@ import type { Program } from '../program.ts'
 import { createProcess } from './timeline.ts'
 import type { Process } from './timeline.ts'
 
-/** Maximum duration of an invocation. After it, the platform ends the process. */
+/** Maximum duration of an invocation. The platform ends a process that exceeds it. */
 export const FUNCTION_MS = 90_000
-/** Concurrent instances. Further invocations are throttled: their callers have to retry. */
+/** Maximum number of concurrent instances. Further invocations are throttled, and their callers must retry. */
 const MAX_INSTANCES = 20
 
 interface Instance {
   readonly process: Process
   readonly program: Program
-  /** Set while an invocation runs in the instance: called when the instance dies. */
+  /** Called when the instance dies. Set while an invocation runs in the instance. */
   died?: (() => void) | undefined
 }
 
 /**
- * A function's instances. Each executes one invocation at a time, and is frozen between invocations, with its unfinished work.
+ * The instances of a function. Each instance executes one invocation at a time. Between invocations, it is frozen
+ * together with its unfinished work.
  */
 export interface Instances {
   /** Executes `work` in a free instance, or in a new one. Resolves when the invocation is over. */
   invoke(hops: number, work: (program: Program) => Promise<unknown>): Promise<void>
-  /** Current processes, including frozen ones. */
+  /** The processes that exist now, including frozen ones. */
   processes(): readonly Process[]
   afflict(process: Process, fault: Affliction): void
 }
@@ -83,7 +84,7 @@ export function createInstances(harness: Harness, create: (process: Process) => 
     processes: () => all.map(({ process }) => process),
     afflict(process, { how, milliseconds, leavesRequests }) {
       const instance = all.find((one) => one.process === process)
-      // A function is requested to stop only when its time ends.
+      // The platform requests a function to stop only when the function's time ends.
       if (instance?.died === undefined || how === 'restart') return
       if (how === 'kill') return end(instance, leavesRequests)
       timeline.stop(process)

@@ -9,8 +9,8 @@ const LATE = /\bimport\('([^']+)'\)/g
 let loading: Promise<void> | undefined
 
 /**
- * Loads all modules that the program imports late. Loading takes real time, which the seed does not determine, so it must not
- * happen in a simulation.
+ * Loads all modules that the program would import late. Loading takes real time, which the seed does not determine, so
+ * it must not happen in a simulation.
  */
 export const loadLateModules = (): Promise<void> => (loading ??= loadAll())
 

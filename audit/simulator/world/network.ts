@@ -5,7 +5,7 @@ import type { Harness } from '../harness.ts'
 
 export type Outcome = { readonly value: unknown } | { readonly error: unknown }
 
-/** Called after every request, before any other step. */
+/** Called after each request, before any other step. */
 export type Observer = (
   sender: Process,
   call: string,
@@ -14,8 +14,8 @@ export type Observer = (
 ) => void | Promise<void>
 
 /**
- * Wraps a port for one process. Each call is a request that takes time, and may be late, fail or get no response. It also arrives
- * if its sender dies, except if `leavesRequests` is false: then requests in flight are lost.
+ * Wraps a port for one process. Each call becomes a request that takes time, and may be late, fail or get no response.
+ * A request in flight also arrives if its sender dies, unless the sender's `leavesRequests` is false.
  */
 export function throughNetwork<Port extends object>(
   harness: Harness,
@@ -35,7 +35,7 @@ export function throughNetwork<Port extends object>(
   return Object.fromEntries(methods) as Port
 }
 
-/** Divides the work of a call into steps, for a store to which the process itself sends requests. */
+/** Divides the work of a call into steps. Used for a store to which the process itself sends requests. */
 export type StepsOf = (call: string, args: readonly unknown[], work: () => unknown) => () => unknown
 
 interface Request {
@@ -84,12 +84,12 @@ async function request(
       })
     }
     const late = fault?.how === 'late' ? fault.milliseconds : 0
-    // Work that consists of steps must not be awaited in this step.
+    // Work with several steps must not be awaited here, because this step would then wait for later ones.
     harness.timeline.after(there + late, undefined, steps === undefined ? arrive : () => void arrive())
   })
 }
 
-/** Inspects the effects of a request. A violated promise ends the simulation. */
+/** Inspects the effects of a request. If a promise is violated, the simulation ends. */
 export async function observed(harness: Harness, inspect: () => void | Promise<void>): Promise<void> {
   try {
     await inspect()
@@ -107,14 +107,14 @@ export async function settle(work: () => unknown): Promise<Outcome> {
   }
 }
 
-/** Draws a latency of a few milliseconds, sometimes much more. */
+/** Draws a latency. It is usually a few milliseconds, and sometimes much more. */
 export function latency({ dice }: Harness, process: Process): number {
   const name = `latency ${process.name}`
   const base = 0.5 + 8 * dice.next(name)
   return dice.chance(name, 0.02) ? base * 40 : base
 }
 
-/** Finds the session that a request names. Empty if it names none. */
+/** Returns the name of the session that a request is for. Empty if the request names no session. */
 export function sessionIn([first]: readonly unknown[]): string {
   if (typeof first !== 'object' || first === null) return ''
   if ('session' in first) return String(first.session)
@@ -126,7 +126,7 @@ function refusal(outcome: Outcome): string {
   return `: ${outcome.error instanceof Error ? outcome.error.message : String(outcome.error)}`
 }
 
-/** Whether the call is frequent and changes nothing. */
+/** Whether the call is routine: frequent, and without changes. */
 function isRoutine(call: string, outcome: Outcome): boolean {
   if (!('value' in outcome)) return false
   if (

@@ -3,11 +3,11 @@ import type { SessionKey } from '../../../functions/domain/session.ts'
 import type { OutputStore } from '../../../functions/ports/output-store.ts'
 
 export interface MemoryOutputs extends OutputStore {
-  /** The names of a session's objects. */
+  /** Returns the names of a session's objects. */
   names(key: SessionKey): readonly string[]
 }
 
-/** Objects in memory. */
+/** Creates a store of outputs in memory. */
 export function createMemoryOutputs(): MemoryOutputs {
   const objects = new Map<string, { readonly bytes: Uint8Array; readonly mediaType: string }>()
   const folderOf = ({ tenant, session }: SessionKey): string => `${tenant}/${session}/`

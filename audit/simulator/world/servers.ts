@@ -28,18 +28,21 @@ import type { Begun } from '../actors/tools.ts'
 import { pause, processNow } from './virtual-globals.ts'
 import type { Harness } from '../harness.ts'
 
-/** A server that runs the program. After the process has died, a new one replaces it. */
+/** A server that runs the program. If its process dies, a new process replaces it. */
 export interface Server {
   process: Process
-  /** Absent while it starts or stops. */
+  /** Absent while the program starts or stops. */
   program: Program | undefined
 }
 
 export interface Servers {
   readonly all: readonly Server[]
-  /** Starts the servers of the script, or the invocations of its functions. */
+  /** Starts the servers of the script. If the script has functions, starts to invoke them. */
   start(): void
-  /** Executes `work` in the program of a server, or of a function's instance. Returns false if no process accepts it. */
+  /**
+   * Executes `work` in the program of a server, or of an instance of the function. Returns false if no process accepts
+   * the work.
+   */
   call(number: number, work: (program: Program) => Promise<unknown>): boolean
   /** Triggers a fault of a process. */
   afflict(fault: Fault): void
@@ -48,7 +51,7 @@ export interface Servers {
 interface Parts {
   readonly harness: Harness
   readonly store: SharedStore
-  /** Set if the store is an engine to which processes send requests. */
+  /** Set if the store is an engine to which processes send requests themselves. */
   readonly engine: EngineSteps | undefined
   readonly outputs: MemoryOutputs
   readonly effects: Effects
@@ -59,7 +62,7 @@ interface Parts {
   readonly plant: (ports: ProgramPorts) => ProgramPorts
 }
 
-/** Interval of the functions' sweeps. A sweep stops `SWEEP_MARGIN_MS` before its invocation's time limit. */
+/** Interval of the functions' sweeps. A sweep stops `SWEEP_MARGIN_MS` before the time limit of its invocation. */
 export const SWEEPS_MS = 60_000
 const SWEEP_MARGIN_MS = 15_000
 
@@ -101,7 +104,7 @@ export function createServers(parts: Parts): Servers {
     if (program === undefined || process.state !== 'running') return
     harness.note(`${process.name} is told to stop`)
     server.program = undefined
-    // Like the real program, it ends after this time even if work is unfinished.
+    // Like the real program, the process ends after this time, even if its work is not finished.
     const over = harness.timeline.after(milliseconds, undefined, () => end(server, 1_000))
     harness.timeline.after(0, process, () => {
       void program.stop().then(() => {
@@ -170,7 +173,7 @@ export function createServers(parts: Parts): Servers {
   }
 }
 
-/** Invokes the functions: for each hint of the queue, and for a sweep at each interval. */
+/** Invokes the functions: once for each hint of the queue, and once per interval for a sweep. */
 function invokeFunctions(harness: Harness, hints: Hints, instances: Instances): void {
   hints
     .queueOf(createProcess('queue'))
@@ -220,7 +223,8 @@ function createProgramOf(parts: Parts, process: Process, hints: Hints): Program 
     )
   const { names: _, ...objects } = outputs
   const check = (request: ModelRequest): void => {
-    // After a day, idempotency keys are forgotten, so a repeated input may be in the log twice.
+    // After a day, servers forget idempotency keys. A repeated input may then be in the log twice, so the check is
+    // skipped.
     if (harness.timeline.slept() === 0) checkConversation(sessions, request)
   }
   const queue = hints.queueOf(process)
@@ -258,7 +262,9 @@ function createProgramOf(parts: Parts, process: Process, hints: Hints): Program 
   })
 }
 
-/** Inspects each write of a call as soon as it has landed, because the sender may die before the call returns. */
+/**
+ * Inspects each write of a call as soon as the write has landed, because the sender may die before the call returns.
+ */
 const stepsOf =
   ({ harness, sessions, deliveries, index }: Parts, engine: EngineSteps, process: Process): StepsOf =>
   (call, args, work) => {

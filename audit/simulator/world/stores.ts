@@ -27,34 +27,37 @@ import type { SimulatedIndex } from '../history/simulated-index.ts'
 import { createStoredIndex } from '../history/stored-index.ts'
 import type { Process } from './timeline.ts'
 
-/** Store shared by all processes of a simulation. */
+/** The store that all processes of a simulation share. */
 export interface SharedStore {
-  /** The session ports of a process with this clock. Without a process: ports for callers outside the simulation. */
+  /**
+   * Returns the session ports of a process with this clock. Without a process, the ports are for callers outside the
+   * simulation.
+   */
   portsFor(clock: Clock, process?: Process): SessionPorts
   /**
-   * Expires the leases of ended processes, like a starting program on one machine. `now` is in milliseconds since
-   * 1970.
+   * Expires the leases of ended processes, as a program on one machine does when it starts. `now` is in milliseconds
+   * since 1970.
    */
   expireLeases?(ended: readonly string[], now: number): void
   /** The history index, if the store itself contains one. */
   readonly index?: SimulatedIndex | undefined
-  /** Whether the sweeper removes expired sessions. Other stores remove them by themselves. */
+  /** Whether the sweeper must remove expired sessions. If false, the store removes them itself. */
   readonly expires: boolean
-  /** Whether a call consists of several requests to an engine, each of them a step. */
+  /** Whether a call consists of several requests to an engine. Each request is then a step. */
   readonly inSteps?: true
   close(): void | Promise<void>
 }
 
 /**
- * Opens SQLite in memory, with one connection for all processes. It also contains the index, unless functions update it from a
- * stream.
+ * Opens SQLite in memory, with one connection for all processes. The store also contains the history index, unless
+ * functions update an index from a stream.
  */
 export function openMemoryStore(script: Script, outputs: MemoryOutputs): SharedStore {
   const database = openDatabase(':memory:')
   return openSqliteStore(script, outputs, { database, connect: () => database, close: () => database.close() })
 }
 
-/** Opens SQLite in a file. Each process has its own connection, like the real program. */
+/** Opens SQLite in a file. Each process has its own connection, as in the real program. */
 export function openFileStore(script: Script, outputs: MemoryOutputs): SharedStore {
   const folder = mkdtempSync(join(tmpdir(), 'tooltrail-simulator-'))
   const connections: Database[] = []
@@ -73,7 +76,7 @@ export function openFileStore(script: Script, outputs: MemoryOutputs): SharedSto
 interface Connections {
   /** Connection for callers outside the simulation. */
   readonly database: Database
-  /** Opens the connection of a process. */
+  /** Opens a connection for one process. */
   readonly connect: () => Database
   readonly close: () => void
 }
@@ -113,7 +116,7 @@ function openSqliteStore(
   }
 }
 
-/** Counts one document per message, because the index is outside of the store. */
+/** A projection that counts one document per message and stores none, because the index is outside of the store. */
 const COUNTED_HISTORY: HistoryProjection = {
   written: () => undefined,
   merge: async () => undefined,

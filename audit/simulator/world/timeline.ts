@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 
-/** A process of the simulation. Its state consists of its promises and timers. */
+/** A process of the simulation. Its state is in its promises and timers. */
 export interface Process {
   readonly name: string
   /** Milliseconds by which the process's clock is ahead of the simulation's time. */
@@ -8,43 +8,49 @@ export interface Process {
   state: 'running' | 'stopped' | 'dead'
   /** Events that were due while the process was stopped. */
   readonly missed: Happening[]
-  /** Whether requests sent before its death still reach the store. */
+  /** Whether requests that it sent before its death still reach the store. */
   leavesRequests: boolean
-  /** Number of tools that execute in the process now. */
+  /** Number of tools that the process is executing now. */
   calls: number
 }
 
 export interface Happening {
   at: number
   readonly place: number
-  /** The process whose code runs. Absent for code of the simulation. */
+  /** The process to which the event's code belongs. Absent for code of the simulation itself. */
   readonly owner?: Process | undefined
   readonly run: () => unknown
   cancelled: boolean
 }
 
-/** The process whose code runs. Undefined in the store, the clients and the simulator itself. */
+/** The process whose code runs now. Undefined for code of the store, of clients, and of the simulator itself. */
 export const current = new AsyncLocalStorage<Process>()
 
-/** Virtual time, with the scheduled events in order. */
+/** The virtual time, and the events that are scheduled in it. */
 export interface Timeline {
-  /** Milliseconds since 1970, with fractions. */
+  /** The current virtual time in milliseconds since 1970, with fractions. */
   now(): number
   after(milliseconds: number, owner: Process | undefined, run: () => unknown): Happening
-  /** Delays all scheduled events by `milliseconds`. */
+  /** Delays all scheduled events by `milliseconds`, as if the machine slept. */
   sleep(milliseconds: number): void
   /** Total milliseconds of `sleep` so far. */
   slept(): number
-  /** Delays the end of the current step until the work has settled, without virtual time. */
+  /** Keeps the current step open until the work has settled. No virtual time passes. */
   hold(work: Promise<void>): Promise<void>
-  /** Executes the next event and everything that follows at once. Returns false if no event is left before `end`. */
+  /**
+   * Executes the next event, and all code that follows without virtual time. Returns false if no event is left before
+   * `end`.
+   */
   step(end: number): Promise<boolean>
   stop(process: Process): void
   resume(process: Process): void
   kill(process: Process): void
 }
 
-/** The real `setImmediate`, saved before its replacement. When it calls back, all promises that can settle have settled. */
+/**
+ * The real `setImmediate`, saved before it is replaced. When its callback runs, all promises that can settle have
+ * settled.
+ */
 const nextTick = setImmediate
 
 export function createTimeline(start: number): Timeline {
@@ -76,7 +82,7 @@ export function createTimeline(start: number): Timeline {
     sleep(milliseconds) {
       time += milliseconds
       slept += milliseconds
-      // All times change by the same amount, so the order of the heap stays correct.
+      // All times change by an equal amount, so the order of the heap stays correct.
       for (const happening of queue) happening.at += milliseconds
     },
     after: (milliseconds, owner, run) => add(time + milliseconds, owner, run),
@@ -122,7 +128,7 @@ export const createProcess = (name: string): Process => ({
 const isBefore = (left: Happening, right: Happening): boolean =>
   left.at < right.at || (left.at === right.at && left.place < right.place)
 
-/** Inserts into a binary heap, whose smallest element has index 0. */
+/** Inserts an event into a binary heap. The earliest event has index 0. */
 function push(heap: Happening[], happening: Happening): void {
   let at = heap.push(happening) - 1
   while (at > 0) {

@@ -6,17 +6,18 @@ import type { Dice } from '../scripts/dice.ts'
 import { current } from './timeline.ts'
 import type { Process, Timeline } from './timeline.ts'
 
-/** The current simulation. It provides the time and random numbers of its processes. */
+/** The current simulation. Its processes get their time and random numbers from it. */
 let harness: { readonly timeline: Timeline; readonly dice: Dice } | undefined
 
 /**
- * Replaces timers, clocks and `crypto`: code in a simulated process gets the simulation's time and random numbers. Other code
- * gets the real ones. Only what functions/agent and its packages use is replaced.
+ * Replaces timers, clocks and `crypto`. Code in a simulated process then gets the simulation's time and random numbers.
+ * Other code gets the real ones. Only functions that functions/agent and its packages use are replaced.
  */
 export function enterHarness(next: typeof harness): void {
   if (harness === undefined) replaceGlobals()
   harness = next
-  // Ids use a pool of random bytes, which the previous simulation has partly used. Draw until the pool is refilled.
+  // Ids use a pool of random bytes, and the previous simulation has used a part of it. Draws until the pool is
+  // refilled.
   const before = drawn
   while (harness !== undefined && drawn === before) nextId(undefined, 0)
 }
@@ -30,7 +31,7 @@ export function later(process: Process, milliseconds: number, run: () => void): 
   return { cancel: () => void (happening.cancelled = true) }
 }
 
-/** Resolves after this virtual time, or rejects with the signal's reason as soon as it aborts. */
+/** Resolves after this virtual time. Rejects with the signal's reason as soon as the signal aborts. */
 export function pause(process: Process, milliseconds: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted()
@@ -48,7 +49,7 @@ export function pause(process: Process, milliseconds: number, signal?: AbortSign
 
 let drawn = 0
 
-/** A replacement of Node's timer object. */
+/** Replaces Node's timer object. */
 class VirtualTimer {
   readonly #process: Process
   readonly #milliseconds: number
@@ -93,7 +94,7 @@ function replaceGlobals(): void {
     const process = current.getStore()
     return process === undefined ? real.now() : processNow(process)
   })
-  // Real durations differ between runs of one seed. In the simulation, measured work takes no time.
+  // A real duration would differ between two runs of one seed. In the simulation, measured work takes no time.
   replace(performance, 'now', () => {
     const process = current.getStore()
     return process === undefined ? elapsed() : processNow(process)
