@@ -8,12 +8,13 @@ import { fillerText } from './made/filler-text.ts'
 import { printTable } from './report.ts'
 
 /**
- * Costs of a turn on AWS: requests, bytes and units at turns 1 to 500 of one session with an owner. In the printed turns, the
- * model takes 4 s, so that requests made meanwhile are counted.
- * A turn of about 5 KB (input 200 B, two parallel calls with 2 KB results, final completion 500 B) goes through the
- * real loop and adapters to DynamoDB Local.
- * Writes must stay flat: turn 500 at most 1.02 x turn 1, and at most 6 requests except in turns that consolidate. Reads
- * are bounded by the conversation since its last summary.
+ * Measures the costs of a turn on AWS: requests, bytes and units at turns 1 to 500 of one session with an owner. In the
+ * printed turns, the model takes 4 s, so that requests during its work are counted too. A turn of about 5 KB goes
+ * through the real loop and adapters to DynamoDB Local. It has an input of 200 B, two parallel calls with results of 2
+ * KB, and a final completion of 500 B.
+ *
+ * Writes must stay flat: turn 500 may have at most 1.02 x the writes of turn 1. A turn has at most 6 requests, unless
+ * it consolidates. Reads are bounded by the conversation since its last summary.
  */
 const TURNS = 500
 /**
@@ -23,7 +24,10 @@ const TURNS = 500
 const SHOWN = [1, 10, 51, 52, 100, 500]
 /** The turn whose requests are printed. */
 const TRACED = 100
-/** On-demand list prices of us-east-1 in US dollars: per million units and requests, per GB-second, per GB-month. */
+/**
+ * On-demand list prices of us-east-1 in US dollars: per million units, per million requests, per GB-second, and per
+ * GB-month.
+ */
 const PRICES = {
   writeUnits: 0.625,
   readUnits: 0.125,
@@ -91,7 +95,7 @@ async function* complete(request: ModelRequest): AsyncGenerator<ModelEvent, void
   yield { type: 'completion', completion: completionOf(turn) }
 }
 
-/** Prints the requests of a turn. The loop awaits the requests that end before the next mark. */
+/** Prints the requests of a turn. A request that ends before the next mark is one that the loop awaits. */
 function printTrace(requests: readonly MeteredRequest[]): void {
   const origin = requests[0]?.begun ?? 0
   const lines = [

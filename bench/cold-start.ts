@@ -8,8 +8,8 @@ import { bundleHandler } from '../lib/bundle.ts'
 import { printTable, quantile } from './report.ts'
 
 /**
- * Time that a cold start of each function takes to load its bundle and create its handler, each in a new process.
- * The references are handlers that do nothing: one with only Hono, and one with a DynamoDB client.
+ * Measures the time that a cold start of each function takes to load its bundle and create its handler. Each start is a
+ * new process. The references are two handlers that do nothing: one with only Hono, and one with a DynamoDB client.
  */
 const STARTS = 15
 const BUDGET = { api: 900_000, worker: 1_400_000, indexer: 600_000, sweeper: undefined } as const
@@ -92,7 +92,7 @@ try {
     const { eagerBytes } = await bundleHandler(handler, folder, { agents: '{"agents":{}}' })
     subjects.push({ name: handler, folder, entry: 'index.mjs', bytes: eagerBytes, budget: BUDGET[handler], times: [] })
   }
-  // Each round starts all subjects one after the other, so that other load affects all of them.
+  // Each round starts all subjects one after the other, so that other load on the machine affects all of them.
   for (let start = 0; start <= STARTS; start++)
     for (const { folder, entry, times } of subjects) {
       const url = pathToFileURL(join(folder, entry)).href

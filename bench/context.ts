@@ -6,13 +6,14 @@ import { fillerText } from './made/filler-text.ts'
 import { printTable, quantile, timed } from './report.ts'
 
 /**
- * Duration of a turn, and size of its request, in sessions of 100 to 100,000 messages on SQLite, with and without
- * consolidation.
- * The first turn after that many messages decides (a summary, or a truncation). Later turns repeat its decision, so their time
+ * Measures the duration of a turn and the size of its request, in sessions of 100 to 100,000 messages on SQLite, with
+ * and without consolidation.
+ *
+ * The first measured turn makes a decision: a summary or a truncation. Later turns repeat this decision, so their time
  * may depend only on the context. Aim: at most 1.1 x the time with 100 messages, and no further decision.
  */
 const LENGTHS = [100, 10_000, 100_000]
-/** Number of turns after the first. They are fewer than the turns between two summaries. */
+/** Number of turns after the first one. It is lower than the number of turns between two summaries. */
 const TURNS = 15
 const CHARACTERS = 500
 

@@ -16,10 +16,10 @@ import { fillerText } from './made/filler-text.ts'
 import { printTable, quantile } from './report.ts'
 
 /**
- * Deletes a session of 50,000 messages on SQLite, and one of 5,000 in the same file (other sizes: on the command
- * line). Measures the cost of a message, and how long each tick blocks the event loop (aim: at most 50 ms).
- * The processor time of a tick counts only this process. On a shared machine, the elapsed time also includes waits for other
- * processes.
+ * Deletes a session of 50,000 messages on SQLite, and one of 5,000 messages in the same file. The command line may name
+ * other sizes. Measures the time per message, and how long each tick blocks the event loop (aim: at most 50 ms). The
+ * processor time of a tick counts only this process. On a shared machine, the elapsed time also includes waits for
+ * other processes.
  */
 const SIZES = (process.argv[2] ?? '5000,50000').split(',').map(Number)
 const IDLE_MS = 5_000

@@ -18,20 +18,21 @@ import { startSlackServer } from '../test/slack-server/slack-server.ts'
 import { printTable, quantile, timed } from './report.ts'
 
 /**
- * Measures how long a person in Slack waits for the first sign of life and for the first text. The model's time does
- * not count: it emits its first words at once.
+ * Measures how long a person in Slack waits for the first status and for the first text. The model's time does not
+ * count, because it emits its first words at once.
+ *
  * The reference is a bot without a log, in the same run. It checks the signature, answers 200, and makes the same two
  * calls to the same Slack. The two contenders alternate, one event at a time.
  *
- * Also measures the cost that a delivery adds to its run. Compares runs of one program, which alternate: without a
+ * Also measures the cost that a delivery adds to its run. Three kinds of runs of one program alternate: without a
  * delivery, with a callback to a receiver, and with a callback to a receiver that never responds.
  */
 const WARM_UP = 10
-/** Slack allows 20 streams a minute to a workspace, so each workspace gets only `EVENTS` events. */
+/** Slack allows 20 streams a minute to a workspace, so each of these workspaces gets only `EVENTS` events. */
 const WORKSPACES = 12
 const EVENTS = 15
 const RUNS = 150
-/** Milliseconds between two runs, in which the deliveries of the first one are sent. */
+/** Milliseconds between two runs. In this time, the deliveries of the first run are sent. */
 const SETTLE_MS = 60
 
 const folder = mkdtempSync(join(tmpdir(), 'tooltrail-deliveries-'))
@@ -44,7 +45,10 @@ const silent = createServer(() => undefined).listen(0, '127.0.0.1')
 await once(silent, 'listening')
 const silentHost = `127.0.0.1:${(silent.address() as AddressInfo).port}`
 
-/** A model that emits its first words at once. It continues for a moment if the input asks for it. */
+/**
+ * A model that emits its first words at once. If the input asks for it, the model then waits for a moment and
+ * continues.
+ */
 const models: Models = {
   open: async () => ({
     name: 'script/ed',
@@ -140,8 +144,8 @@ rmSync(folder, { recursive: true, force: true })
 process.exit(0)
 
 /**
- * Delivers a message and waits for the reply. Returns the milliseconds until the status and the first text arrived in
- * Slack.
+ * Delivers a message and waits for the reply. Returns two times in milliseconds: until the status arrived in Slack, and
+ * until the first text did.
  */
 async function waitFor(url: string, team: string): Promise<{ status: number; text: number }> {
   const ts = slack.write({ channel: 'D1', user: 'U1', text: 'stream' })
@@ -163,7 +167,7 @@ async function waitFor(url: string, team: string): Promise<{ status: number; tex
   return { status: statusAt - begun, text: textAt - begun }
 }
 
-/** Starts a bot that stores nothing: it makes the same calls to Slack, in the same order. */
+/** Starts a bot that stores nothing. It makes the same calls to Slack as our program, in the same order. */
 async function startBareBot(): Promise<{ readonly url: string; close(): void }> {
   const server = createServer((request, response) => {
     void (async () => {

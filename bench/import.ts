@@ -12,9 +12,9 @@ import { makeClaudeFiles } from './made/claude-files.ts'
 import { printTable } from './report.ts'
 
 /**
- * `npx node bench/import.ts --megabytes 1024`: measures `tooltrail import` of Claude Code's session files into a running program,
- * until search finds everything. Repeats the import without new messages. The files are generated from the recorded
- * conversations. Resources of processes are only measured on Linux.
+ * `npx node bench/import.ts --megabytes 1024`: measures how `tooltrail import` imports Claude Code's session files into
+ * a running program, until search finds everything. Then repeats the import, which finds no new messages. The files are
+ * generated from the recorded conversations. The resources of processes are measured only on Linux.
  */
 const { values } = parseArgs({ options: { megabytes: { type: 'string', default: '30' } } })
 const MEGABYTE = 1_000_000
@@ -72,7 +72,7 @@ interface Taken {
 interface Imported extends Taken {
   readonly seconds: number
   readonly reported: string
-  /** Maximum memory of both processes together, in MB. Shared memory is counted once. */
+  /** Maximum memory of both processes together, in MB. Memory that both share is counted once. */
   readonly together: number
 }
 
@@ -100,7 +100,7 @@ async function importAll(program: RunningProgram, files: string): Promise<Import
   return { ...taken, seconds: (performance.now() - begun) / 1_000, reported, together }
 }
 
-/** Waits until no message is marked as pending. Returns the seconds. */
+/** Waits until no message is marked as not indexed. Returns the duration in seconds. */
 async function untilIndexed(path: string): Promise<number> {
   const begun = performance.now()
   while (countIn(path, 'SELECT count(*) AS n FROM historyMarks') > 0) await sleep(200)
@@ -128,7 +128,10 @@ function busiestThreads(pid: number): string[] {
   return busiest.map(({ name, seconds }) => `${name} ${seconds.toFixed(1)}`)
 }
 
-/** Reads the processor time in seconds and the maximum memory in MB of a process. It may have ended. */
+/**
+ * Reads the processor time of a process in seconds, and its maximum memory in MB. If the process has ended, returns
+ * `before`.
+ */
 function takenBy({ pid }: Process, before: Taken = { processor: 0, memory: 0 }): Taken {
   const fields = ofProcess(pid, 'stat').replace(/^.*\)/su, '').trim().split(' ')
   const kilobytes = Number(/VmHWM:\s+(\d+)/u.exec(ofProcess(pid, 'status'))?.[1] ?? 0)
@@ -140,7 +143,7 @@ function takenBy({ pid }: Process, before: Taken = { processor: 0, memory: 0 }):
   }
 }
 
-/** Reads the current memory of a process in MB, with its share of memory that several processes use. */
+/** Reads the current memory of a process in MB. Memory that several processes use is divided among them. */
 function shareOf({ pid }: Process): number {
   const kilobytes = Number(/^Pss:\s+(\d+)/mu.exec(ofProcess(pid, 'smaps_rollup'))?.[1] ?? 0)
   return (kilobytes * KILOBYTE) / MEGABYTE
@@ -150,7 +153,7 @@ interface Process {
   readonly pid?: number | undefined
 }
 
-/** Reads a file of a process in /proc. Empty if the process has ended. */
+/** Reads a file of a process in /proc. Returns an empty text if the process has ended. */
 function ofProcess(pid: number | undefined, file: string): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'utf8')

@@ -11,13 +11,13 @@ import { startAwsEngines } from '../test/e2e/backend/aws-engines.ts'
 import { printTable, quantile } from './report.ts'
 
 /**
- * Measures the time from a message's durability in DynamoDB until a search on OpenSearch finds it. Writes 20 messages per second
- * through the ports, and polls the stream in this process. The node makes new documents visible once per second (a serverless
- * collection about every ten seconds). This alone is half a second at p50.
+ * Measures the time from a message's durability in DynamoDB until a search on OpenSearch finds it. Writes 20 messages
+ * per second through the ports, and polls the stream in this process. The node makes new documents visible once per
+ * second, which alone causes half a second at p50. A serverless collection does so about every ten seconds.
  */
 const { values } = parseArgs({ options: { seconds: { type: 'string', default: '60' } } })
 const SECONDS = Number(values.seconds)
-/** Number of runs started per second. Each run writes an input and a completion. */
+/** Number of runs that are started per second. Each run writes two messages: an input and a completion. */
 const RUNS_PER_SECOND = 10
 const MESSAGES_PER_RUN = 2
 const POLL_INTERVAL_MS = 50
@@ -31,7 +31,7 @@ const engines = await startAwsEngines('index-lag')
 if (engines === undefined) process.exit()
 const place = await awsBackend(engines.endpoints).open()
 const ports = await openPorts(readSettings({ ...place.env, LOG_LEVEL: 'warn' }))
-/** Times in milliseconds by message: when it was durable, and when it was first found. */
+/** Two times in milliseconds for each message: when it became durable, and when a search first found it. */
 const durable = new Map<string, number>()
 const found = new Map<string, number>()
 try {
@@ -69,7 +69,7 @@ async function prepare({ sessions, index }: OpenPorts): Promise<void> {
   await index.search({ scope: { tenant: TENANT }, text: 'anything', filters: {}, limit: 1 })
 }
 
-/** Starts ten runs per second, in one session after another. Skips sessions whose run has not ended. */
+/** Starts ten runs per second, each in the next session. Skips sessions whose run has not ended. */
 async function write(to: OpenPorts): Promise<void> {
   const busy = new Map<string, Promise<void>>()
   const end = Date.now() + SECONDS * 1_000
@@ -117,7 +117,7 @@ async function oneRun({ inbox, log, clock }: OpenPorts, session: string, number:
   durable.set(id, performance.now())
 }
 
-/** Polls the latest documents, and records the time of new ones. */
+/** Polls the latest documents, and records the time at which each new one was found. */
 async function poll(endpoint: string, signal: AbortSignal): Promise<void> {
   const url = `${endpoint}/${place.env['TOOLTRAIL_INDEX']}/_search`
   const size = 20 * RUNS_PER_SECOND * MESSAGES_PER_RUN

@@ -7,15 +7,14 @@ import { openHarness } from '../test/agent/harness.ts'
 import { printTable, timed } from './report.ts'
 
 /**
- * Measures an imported session of 50,000 messages (or of `--messages`) on SQLite, and a session of 100 for comparison. Measures
- * its
- * first turn, its next turn, its newest page, a search in it, and its deletion. Only the deletion may depend on its
- * length.
+ * Measures an imported session of 50,000 messages (or of `--messages`) on SQLite, and a session of 100 messages for
+ * comparison. Measures its first turn, its next turn, its newest page, a search in it, and its deletion. Only the time
+ * of the deletion may depend on the session's length.
  */
 const at = process.argv.indexOf('--messages')
 const MESSAGES = at === -1 ? 50_000 : Number(process.argv[at + 1])
 
-/** Agent whose context is loaded. */
+/** Agent whose context is measured. */
 const AGENT = { model: 'script/ed', modelOptions: {}, policies: { ...DEFAULT_POLICIES, contextTokens: 200_000 } }
 
 function* turns(messages: number): Generator<ClosedMessage> {

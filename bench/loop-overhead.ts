@@ -4,25 +4,24 @@ import { join } from 'node:path'
 import { printTable, quantile } from './report.ts'
 
 /**
- * Measures the cost that the loop adds to a round. The model completes at once. Two parallel calls with 2 KB results end together
- * and share a commit.
- * The reference inserts the same bytes into bare SQLite in as many transactions: the round with its calls, then both
- * results. Each contender has a separate, warm process. Contenders alternate, so that other work on the machine
- * affects all of them.
+ * Measures the cost that the loop adds to a round. The model completes at once. Two parallel calls with 2 KB results
+ * end together and share a commit. The reference inserts the same bytes into bare SQLite in as many transactions: the
+ * round with its calls, then both results. Each contender has a separate, warm process. Contenders alternate, so that
+ * other work on the machine affects all of them.
  *
- * Each contender is measured with the durability of the program (WAL, synchronous FULL) and without any sync, otherwise
- * unchanged. An fsync costs twice as much after a pause as right after another one. Subtracting the fsyncs of a loop
- * without pauses would therefore not give the remaining cost.
+ * Each contender is measured twice: with the durability of the program (WAL, synchronous FULL), and without any sync.
+ * An fsync costs twice as much after a pause as right after another one. So the cost without fsyncs cannot be computed
+ * from the time that fsyncs take in a loop without pauses.
  *
- * The history index has two costs: marks in the commits of the log, and later documents with their words in the
- * full-text tables. The documents are written when the process is idle or a search arrives. Their reference is
- * inserting the same words, ready-made, into a bare FTS5 table.
+ * The history index has two costs. Marks are written in the commits of the log. Documents, with their words in the
+ * full-text tables, are written later: when the process is idle, or when a search arrives. The reference for the
+ * documents inserts the same words, already prepared, into a bare FTS5 table.
  */
 const WARM_UP = 75
 const RUNS = 40
-/** Number of additional runs, to measure the later cost of their documents. */
+/** Number of additional runs, in which the cost of writing documents later is measured. */
 const MERGES = 5
-/** Rounds of a run before its final completion. */
+/** Number of rounds of a run before its final completion. */
 const ROUNDS = 15
 
 interface Contender {
@@ -51,7 +50,7 @@ for (const contender of contenders) await contender.close()
 
 const median = (rounds: readonly number[]): number => quantile(rounds, 0.5)
 const p50 = (contender: Contender): number => median((times.get(contender) ?? []).flat())
-/** Returns the lowest median of all runs: the run with the least disturbance by other work. */
+/** Returns the lowest median among all runs. That run was disturbed least by other work. */
 const quietest = (contender: Contender): number => Math.min(...(times.get(contender) ?? []).map(median))
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length
 printTable(

@@ -12,13 +12,13 @@ import { encodeTotals } from '../functions/adapters/sqlite/log/sessions/session-
 import { printTable, quantile, timed } from './report.ts'
 
 /**
- * Measures list pages, sweeps and new sessions on SQLite with 10,000, 100,000 and a million other sessions. Half of them belong
- * to one tenant. None of these times may depend on the number of sessions. The rows are written directly, in the form of the
- * store. Their messages are counted but not stored.
+ * Measures list pages, sweeps and new sessions on SQLite with 10,000, 100,000 and a million other sessions. Half of
+ * them belong to one tenant. None of these times may depend on the number of sessions. The rows are written directly,
+ * in the form that the store uses. Their messages are counted in the rows, but not stored.
  */
 const SIZES = [10_000, 100_000, 1_000_000]
 const OF_AN_OWNER = 100
-/** One of `RARE` sessions has a failed run, is due, or has expired. */
+/** Out of this many sessions, one has a failed run, one is due, and one has expired. */
 const RARE = 5_000
 const TENANTS = 1_000
 const PAGE = 50

@@ -7,10 +7,9 @@ import { fillerText } from './made/filler-text.ts'
 import { printTable } from './report.ts'
 
 /**
- * Measures the write requests of a turn on DynamoDB with every policy enabled: an input, two parallel calls, and a final
- * completion that
- * cites a source. Each call returns 2 KB, an image and two sources. Aim: at most 6, except for the turn that
- * consolidates.
+ * Measures the write requests of a turn on DynamoDB with every policy enabled. A turn has an input, two parallel calls,
+ * and a final completion that cites a source. Each call returns 2 KB, an image and two sources. Aim: at most 6 write
+ * requests, unless the turn consolidates.
  */
 const TURNS = 80
 const POLICIES = {
@@ -36,9 +35,9 @@ const harness = await openDynamoHarness({
 })
 const { meter, ports, key } = harness
 
-/** Decisions so far: the images, the truncation and the summary of the request. */
+/** The decisions before the current turn: those about images, the truncation and the summary of the request. */
 let known: readonly unknown[] = []
-/** Write requests of each turn, by the kinds of decisions that it made. */
+/** Numbers of write requests of the turns, by the kinds of decisions that a turn made. */
 const found = new Map<string, number[]>()
 for (number = 1; number <= TURNS; number++) {
   const first = meter.requests.length

@@ -1,4 +1,4 @@
-/** Prints rows as a table with a title; every column is as wide as its widest cell. */
+/** Prints rows as a table with a title. Every column is as wide as its widest cell. */
 export function printTable(
   title: string,
   header: readonly string[],
@@ -18,13 +18,13 @@ export function printTable(
 
 const shown = (value: number): string => (Number.isInteger(value) ? String(value) : value.toFixed(value < 10 ? 3 : 1))
 
-/** Returns the value below which a `share` (0 to 1) of the values is. */
+/** Returns a quantile: the value below which this `share` (0 to 1) of the values is. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((left, right) => left - right)
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
 }
 
-/** Measures the milliseconds of `work`. */
+/** Returns the milliseconds that `work` takes. */
 export async function timed(work: () => unknown): Promise<number> {
   const begun = performance.now()
   await work()

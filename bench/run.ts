@@ -3,7 +3,8 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 
 /**
- * Runs the benches named on the command line, one after the other. Default: all of this folder, except those that need options.
+ * Files of this folder that are not benches. The program runs the benches named on the command line, one after the
+ * other. Default: all benches of this folder that need no options.
  */
 const NOT_A_BENCH = new Set(['run.ts', 'report.ts'])
 const BY_NAME_ALONE = new Set(['soak.ts', 'import.ts'])

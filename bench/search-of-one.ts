@@ -10,10 +10,9 @@ import { makeHistory, type MadeHistory } from './made/history-events.ts'
 import { printTable, quantile } from './report.ts'
 
 /**
- * Measures a search of one owner or one session, with 10,000 and 100,000 newer entries of other owners in the same tenant. Its
- * time may hardly depend on their number.
- * With the argument 1000000, also measures with a million entries, which take minutes to index. Times are milliseconds of
- * processor time.
+ * Measures a search of one owner or one session, with 10,000 and 100,000 newer entries of other owners in the same
+ * tenant. The time should hardly depend on the number of entries. With the argument 1000000, also measures with a
+ * million entries, which take minutes to index. Times are milliseconds of processor time.
  */
 const SIZES = [10_000, 100_000, 1_000_000].filter((size) => size <= Number(process.argv[2] ?? 100_000))
 const TENANT = 'bench'
@@ -21,7 +20,7 @@ const OWNER = 'one'
 /** The owner has every fifth session among the first `OLDEST` entries. */
 const OLDEST = 10_000
 const BATCH = 500
-/** The settings of the indexing thread, which does not wait for the disk either. */
+/** Settings of the database, equal to those of the indexing thread. That thread does not wait for the disk either. */
 const CACHE_KB = 16_384
 
 const scopes: readonly (readonly [name: string, scope: HistoryScope])[] = [
@@ -30,7 +29,7 @@ const scopes: readonly (readonly [name: string, scope: HistoryScope])[] = [
   ['the tenant', { tenant: TENANT }],
 ]
 
-/** Copies the document for the owner, or for one of the many other owners. */
+/** Copies the document for the owner, or for one of the other owners. */
 function owned(document: HistoryDocument, place: number): HistoryDocument {
   const session = Number(document.session.slice('session-'.length))
   const isMine = place < OLDEST && session % 5 === 0

@@ -17,15 +17,18 @@ import { makeHistory, type MadeHistory } from './made/history-events.ts'
 import { printTable, quantile, timed } from './report.ts'
 
 /**
- * Measures history search over 100,000 invented entries: the time to build the index, its size, and the time of a search. The
- * reference is a `LIKE` scan of the rows for the words of each query.
+ * Measures history search over 100,000 invented entries: the time to build the index, its size, and the time of a
+ * search. The reference for a search is a `LIKE` scan of the rows for the words of each query.
  */
 const DOCUMENTS = 100_000
 const BATCH = 500
-/** The settings of the indexing thread (`history-worker.ts`), which does not wait for the disk either. */
+/**
+ * Settings of the database, equal to those of the indexing thread (`history-worker.ts`). That thread does not wait for
+ * the disk either.
+ */
 const CACHE_KB = 16_384
 const CHECKPOINT_PAGES = 4_000
-/** Same value as in `history-merge.ts`. */
+/** Number of events that are indexed at once, as in `history-merge.ts`. */
 const AT_ONCE = 32
 /** Number of batches whose words are stored at once, as in `merge.ts`. */
 const SETTLED_AT_ONCE = 4
@@ -61,7 +64,7 @@ try {
   rmSync(folder, { recursive: true })
 }
 
-/** Duration of some work in seconds: elapsed, and processor time of all threads. */
+/** Duration of some work in seconds: the elapsed time, and the processor time of all threads. */
 interface Taken {
   wall: number
   processor: number
@@ -75,7 +78,9 @@ function add(taken: Taken, work: () => void): void {
   taken.processor += (user + system) / 1_000_000
 }
 
-/** Opens the reference: the same texts in a plain full-text table, in equally large transactions. */
+/**
+ * Opens the reference for the index: a plain full-text table that gets the same texts, in equally large transactions.
+ */
 function openPlain(path: string): Database {
   const database = openDatabase(path)
   database.exec('CREATE TABLE plain (id INTEGER PRIMARY KEY, text TEXT NOT NULL)')
@@ -83,7 +88,7 @@ function openPlain(path: string): Database {
   return database
 }
 
-/** Builds both alternately, so that other work on the machine affects both equally. */
+/** Builds the reference and the index alternately, so that other work on the machine affects both equally. */
 function buildBoth(plain: Database, database: Database, made: MadeHistory) {
   const [reference, build]: [Taken, Taken] = [
     { wall: 0, processor: 0 },
@@ -124,7 +129,7 @@ function put(tables: HistoryTables, documents: readonly HistoryDocument[]): void
   })
 }
 
-/** Measures the milliseconds for one more event, if `AT_ONCE` events are indexed at once. */
+/** Measures the milliseconds that one further event takes. `AT_ONCE` events are indexed at once. */
 function timeWrites(database: Database): number[] {
   const more = [...makeHistory(1_280).batches(AT_ONCE)]
     .flat()
@@ -170,7 +175,7 @@ async function reportSearch(database: Database, queries: readonly { kind: string
   )
 }
 
-/** Reads the rows that a search without an index would read: every row, for all words of the query. */
+/** Reads the rows that a search would read without an index: every row, and all words of the query in it. */
 function scan(database: Database, text: string): unknown[] {
   const words = text.split(' ').slice(0, 4)
   return readAll(

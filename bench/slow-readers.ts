@@ -8,25 +8,26 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { printTable } from './report.ts'
 
 /**
- * Memory that the program spends on clients that read nothing. `--only <case>` selects one case, `--clients <n>` the
- * number of clients, `--runs <n>` more than three runs.
+ * Measures the memory that the program spends on clients that read nothing. `--only <case>` selects one case.
+ * `--clients <n>` is the number of clients. `--runs <n>` is the number of runs; default: three.
  *
- * Measures the growth of memory, garbage included, after some clients read everything: with all clients, and with their
- * second half. The second half reuses heap that the first half needed for garbage. Another program measures the memory
- * held without garbage. Each figure is divided by the number of clients.
+ * First, some clients read everything. Then measures how much the memory grows, including garbage: with all further
+ * clients, and with only the second half of them. The second half reuses heap memory that the first half needed for
+ * garbage. In another program, measures the memory held without garbage. Each figure is divided by the number of
+ * clients.
  *
- * Also measures the latency of the health check meanwhile. Shows the minimum and maximum of all runs, each in new
- * programs. Linux.
+ * Also measures the latency of the health check during this. Shows the minimum and maximum of all runs, each of which
+ * starts new programs. Needs Linux.
  */
 const root = join(import.meta.dirname, '..')
 const INPUT = 'An input of four megabytes. '.repeat(140_000)
-/** Milliseconds until all responses have been built and are being sent, also on a busy machine. */
+/** Milliseconds after which all responses have been built and are being sent, even on a busy machine. */
 const SETTLE_MS = 20_000
 const PROBES = 20
-/** Number of clients that read everything, before the clients that read nothing. */
+/** Number of clients that read everything. They precede the clients that read nothing. */
 const READERS = 24
 
-/** Code that is loaded before the program. On request, it collects garbage and reports the bytes in use. */
+/** Code that the program loads before its own code. On request, it collects garbage and reports the bytes in use. */
 const HELD = `process.on('message', () => {
   gc()
   // What the first one found is given back a little later.
@@ -211,8 +212,8 @@ interface Measured {
 }
 
 /**
- * Runs `inspect` in a new program, after clients that read everything. Its `come` connects the clients that read
- * nothing.
+ * Runs `inspect` in a new program, after some clients have read everything. `inspect` calls `come` to connect clients
+ * that read nothing.
  */
 async function within<Seen>(
   { clients, prepare }: Case,
@@ -223,7 +224,7 @@ async function within<Seen>(
   try {
     const path = (await prepare(program.url)).replace(/^(?!\/)/, '/')
     const paths = Array.from({ length: clients }, (_, client) => path.replace('{client}', String(client)))
-    // First, some clients read everything. The memory that remains after them is shared by all later clients.
+    // First, some clients read everything. Memory that remains in use after them is not caused by the later clients.
     await Promise.all(paths.slice(0, READERS).map(async (one) => (await fetch(`${program.url}${one}`)).arrayBuffer()))
     await sleep(1_000)
     return await inspect(program, async (from, to) => {
@@ -236,7 +237,7 @@ async function within<Seen>(
 }
 
 async function measure(one: Case): Promise<Measured> {
-  // Does not force garbage collection, because the program would only allocate the released memory again.
+  // Garbage collection is not forced, because the program would only allocate the released memory once more.
   const half = Math.floor(one.clients / 2)
   const { before, between, most, health } = await within(one, async ({ pid, url }, come) => {
     const memoryBefore = memory(pid)

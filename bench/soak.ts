@@ -18,9 +18,9 @@ import { startOpenAiServer } from '../test/model-server/openai-server.ts'
 import { printTable, quantile } from './report.ts'
 
 /**
- * `npx node bench/soak.ts --minutes 30`: runs a steady load over HTTP on the engines, while the serving programs are killed at
- * random. Each program is API, worker, sweeper and indexer in one; the engines stay up. Leases are real: sessions of a killed
- * program wait for up to 60 s.
+ * `npx node bench/soak.ts --minutes 30`: runs a steady load over HTTP on the engines, while programs are killed at
+ * random. Each program is API, worker, sweeper and indexer in one. The engines are not killed. Leases have their real
+ * duration: sessions of a killed program wait for up to 60 s.
  */
 const { values } = parseArgs({
   options: {
@@ -58,7 +58,7 @@ try {
   await engines.stop()
 }
 
-/** Runs the load. Returns whether every promise was kept. */
+/** Runs the load. Returns whether all promises were kept. */
 async function soak(): Promise<boolean> {
   const fleet = await startFleet({
     size: PROGRAMS,
@@ -111,7 +111,9 @@ async function startWithRetries({ start }: CrashBench): ReturnType<CrashBench['s
   }
 }
 
-/** Waits until the run of every accepted input has ended, or until the time limit. Returns the milliseconds. */
+/**
+ * Waits until the run of every accepted input has ended, or until the time limit. Returns the duration in milliseconds.
+ */
 async function untilEnded(client: Client, accepted: readonly Accepted[]): Promise<number> {
   const begun = Date.now()
   for (const session of new Set(accepted.map((one) => one.session)))
@@ -123,7 +125,7 @@ async function untilEnded(client: Client, accepted: readonly Accepted[]): Promis
   return Date.now() - begun
 }
 
-/** Returns the contents of the index when it no longer changes. */
+/** Waits until the index no longer changes, and returns its contents. */
 async function untilSteady(): Promise<Map<string, object>> {
   const alias = env['TOOLTRAIL_INDEX'] ?? ''
   let last = await indexContents(opensearch, alias)

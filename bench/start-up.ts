@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { printTable, quantile, timed } from './report.ts'
 
 /**
- * Measures the time from `node` to the first line "listens on", and the time to import the API. The reference is a bare `node -e
- * 0`.
+ * Measures the time from the start of `node` to the first line "listens on", and the time to import the API. The
+ * reference is the time of `node -e 0`.
  */
 const RUNS = 7
 const root = join(import.meta.dirname, '..')

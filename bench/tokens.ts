@@ -12,15 +12,16 @@ import type { CorpusSession } from '../test/search-corpus.ts'
 import { printTable, quantile } from './report.ts'
 
 /**
- * Measures the error of the token estimate of requests against real tokenizers. Estimates each turn of the recorded
- * conversations, without any reported usage and with the usage of earlier completions. A provider that counts twice as much
- * represents a provider whose tokenizer is not published.
+ * Measures the error of the token estimate of requests, compared with real tokenizers. Estimates each turn of the
+ * recorded conversations twice: without any reported usage, and with the usage of earlier completions. The tokenizers
+ * of some providers are not published. A provider that counts twice as many tokens represents them.
  */
 /** Tokens of a message in addition to its text. */
 const MESSAGE = 4
 
 /**
- * Returns the texts of a conversation, used alternately as input and completion. Only the kind of text matters, not its author.
+ * Returns the texts of a conversation. They are used alternately as input and completion, because only the kind of text
+ * matters, not its author.
  */
 const textsOf = ({ messages }: CorpusSession): string[] =>
   messages.flatMap((message) => {

@@ -5,9 +5,9 @@ import { fillerText } from './made/filler-text.ts'
 import { printTable, timed } from './report.ts'
 
 /**
- * Measures turns per second and their disk space. 200 turns of about 5 KB (input 200 B, two parallel calls with 2 KB
- * results, final completion 500 B) go through the loop, history index included. Log tables and index are counted separately, with
- * `dbstat`.
+ * Measures turns per second and the disk space that turns take. 200 turns of about 5 KB go through the loop, history
+ * index included. A turn has an input of 200 B, two parallel calls with results of 2 KB, and a final completion of 500
+ * B. Log tables and index are counted separately, with `dbstat`.
  */
 const TURNS = 200
 const INDEX = /history/i

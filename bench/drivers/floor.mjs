@@ -1,4 +1,4 @@
-// Measures bare Hono: each request sends CALLS model requests with fetch, and makes COMMITS commits.
+// Measures a bare Hono server. For each request, it sends CALLS model requests with fetch, and makes COMMITS commits.
 import { createRequire } from 'node:module'
 import path from 'node:path'
 const root = (process.env.TOOLTRAIL ?? path.resolve(import.meta.dirname, '../..'))

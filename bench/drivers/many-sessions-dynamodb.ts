@@ -17,16 +17,18 @@ import { startEngine } from '../../test/engines/engines.ts'
 import { printTable } from '../report.ts'
 
 /**
- * Read units of a page of 50 sessions on DynamoDB Local, of a tenant with 1,000, 10,000 and 100,000 sessions. Covers each order
- * with each indexed filter, with and without a range of times. No figure may depend on the number of sessions.
- * Rows are written directly, in the form that the store has after a run ended. Every third session was changed after
- * its last message.
+ * Measures the read units of a page of 50 sessions on DynamoDB Local, for a tenant with 1,000, 10,000 and 100,000
+ * sessions. Covers each order with each indexed filter, with and without a range of times. No figure may depend on the
+ * number of sessions.
+ *
+ * Rows are written directly, in the form that the store gives them when a run ends. Every third session was changed
+ * after its last message.
  */
 const SIZES = [1_000, 10_000, 100_000]
 const PAGE = 50
-/** Number of sessions that filters find. They share an owner, an agent, a status, a folder and a source. */
+/** Number of sessions that match the filters. They share an owner, an agent, a status, a folder and a source. */
 const RARE = 100
-/** The engine's limit for one write of several rows. */
+/** Maximum number of rows that the engine writes in one request. */
 const BATCH = 25
 const WRITERS = 4
 const START = Date.UTC(2026, 0, 1)

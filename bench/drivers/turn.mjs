@@ -1,4 +1,4 @@
-// Usage: node turn.mjs VARIANT… Each variant is name=key:value,key:value. Kinds: tt, floor.
+// Usage: node turn.mjs VARIANT… Each variant is name=key:value,key:value. `kind` is tt (Tooltrail) or floor.
 import { spawn } from 'node:child_process'
 import fs from 'node:fs'
 import http from 'node:http'

@@ -11,12 +11,15 @@ export interface MadeFiles {
   readonly files: number
 }
 
-/** Time of the last write to the files. An import does not read the ends of newer files. */
+/**
+ * Modification time of the files. It is in the past, because an import does not read the ends of recently written
+ * files.
+ */
 const WRITTEN = new Date('2026-01-02')
 
 /**
- * Writes `bytes` of Claude Code's session files, the same in every run. Repeats the recorded conversations with different digits
- * each time, so that numbers, hashes and ids are as diverse as in real logs.
+ * Writes `bytes` of Claude Code's session files, which are equal in every run. Repeats the recorded conversations, each
+ * time with different digits, so that numbers, hashes and ids are as diverse as in real logs.
  */
 export function makeClaudeFiles(folder: string, bytes: number): MadeFiles {
   const corpus = readCorpus()
@@ -52,7 +55,7 @@ interface Line {
 }
 
 const DIGITS = /[0-9]/gu
-/** Replaces the digits of a line. An id of a call changes in the same way in its call and its result. */
+/** Replaces the digits of a line. The id of a call changes in an equal way in the call and in its result. */
 const withDigits = (line: Line, digits: readonly number[]): Line => ({
   ...line,
   message: JSON.parse(

@@ -2,7 +2,10 @@ import type { Contender } from './contender.ts'
 import { openLoop } from './loop-rounds.ts'
 import { openRaw } from './raw-rounds.ts'
 
-/** Runs one contender of `bench/loop-overhead.ts` in a separate process, which replies to each order with its times. */
+/**
+ * This program runs one contender of `bench/loop-overhead.ts` in a separate process. It replies to each order with the
+ * contender's times.
+ */
 const content = {
   said: 'Looking.',
   argumentsText: JSON.stringify({ query: 'q'.repeat(40) }),

@@ -3,7 +3,7 @@ export interface Content {
   readonly said: string
   readonly argumentsText: string
   readonly result: string
-  /** Rounds of a run before its last completion. */
+  /** Number of rounds of a run before its final completion. */
   readonly rounds: number
 }
 
@@ -11,7 +11,10 @@ export interface Content {
 export interface Contender {
   /** Executes one run. Returns the milliseconds of each round. */
   run(): number[] | Promise<number[]>
-  /** Executes the work that runs have deferred. Returns its milliseconds per round, or undefined if there is none. */
+  /**
+   * Executes the work that runs have deferred. Returns its duration in milliseconds per round, or undefined if no work
+   * was deferred.
+   */
   later(): Promise<number | undefined>
   close(): void | Promise<void>
 }

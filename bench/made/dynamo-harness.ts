@@ -11,8 +11,8 @@ const WRITES = new Set(['TransactWriteItems', 'UpdateItem', 'PutItem', 'DeleteIt
 export const isWrite = ({ name }: MeteredRequest): boolean => WRITES.has(name)
 
 /**
- * Opens the real loop on DynamoDB Local, with a meter of all requests. If DynamoDB Local cannot be started, prints the reason and
- * ends the process.
+ * Opens the real loop on DynamoDB Local, with a meter that measures all requests. If DynamoDB Local cannot be started,
+ * prints the reason and ends the process.
  */
 export async function openDynamoHarness(options: Parameters<typeof openHarness>[0]) {
   const engine = await startEngine('dynamodb').catch((error: unknown) => {
@@ -20,7 +20,7 @@ export async function openDynamoHarness(options: Parameters<typeof openHarness>[
     process.exit(0)
   })
   const meter = createDynamoMeter(engine.endpoint)
-  // The table has no stream, because its records would slow down the engine.
+  // The table has no stream, because the records of a stream would slow down the engine.
   const table = await createTestTable(meter.client)
   const harness = await openHarness({
     ...options,

@@ -10,7 +10,10 @@ export interface MeteredRequest {
   /** Milliseconds since the creation of the meter. */
   readonly begun: number
   ended: number
-  /** Bytes of the bodies, without headers and signatures, which are about equal for all requests. */
+  /**
+   * Bytes of the bodies, sent and received. Headers and signatures do not count, because they are about equal for all
+   * requests.
+   */
   up: number
   down: number
   /** On-demand units of the table and its indexes. */
@@ -19,8 +22,8 @@ export interface MeteredRequest {
 }
 
 /**
- * Attributes of an item that the sparse indexes contain in addition to the table's keys. An item without the first two is not
- * in the index.
+ * For each sparse index: the attributes of an item that it contains in addition to the table's keys. The first two are
+ * the index's key. An item without one of them is not in the index.
  */
 const INDEXES = TABLE.GlobalSecondaryIndexes.map(({ KeySchema, Projection }) => [
   ...KeySchema.map(({ AttributeName }) => AttributeName),
@@ -29,12 +32,12 @@ const INDEXES = TABLE.GlobalSecondaryIndexes.map(({ KeySchema, Projection }) => 
 const KEYS = ['pk', 'sk']
 
 /**
- * Creates a client that measures what DynamoDB bills. Engines report the capacity of transactions too low, so write
- * units are computed from the items.
- * Each item costs units per KB of its larger size, before or after the write. In a transaction, it costs twice as much. Each
- * index entry that is put, removed or changed also costs units: once, or twice if its key changes. Reads are counted as the
- * engine
- * reports them.
+ * Creates a client that measures what DynamoDB bills. Engines report too few units for transactions, so write units are
+ * computed from the items.
+ *
+ * Each item costs units per KB of its larger size, before or after the write. In a transaction, it costs twice as much.
+ * Each index entry that is put, removed or changed costs units too: once, or twice if its key changes. Reads are
+ * counted as the engine reports them.
  */
 export function createDynamoMeter(endpoint: string) {
   const credentials = { accessKeyId: 'local', secretAccessKey: 'localsecret' }
@@ -94,7 +97,10 @@ export function createDynamoMeter(endpoint: string) {
     client,
     requests,
     now,
-    /** Returns the stored bytes of all items and their index entries, plus 100 bytes for each. */
+    /**
+     * Returns the stored bytes of all items and of their index entries. DynamoDB adds 100 bytes for each item and
+     * entry.
+     */
     storedBytes(): number {
       const entries = [...known.values()].flatMap((item) => [item, ...INDEXES.map((fields) => entryOf(fields, item))])
       return entries.reduce((sum, item) => (item === undefined ? sum : sum + sizeOf(item) + 100), 0)
@@ -142,12 +148,12 @@ function entryOf(fields: readonly string[], item: Item | undefined): Item | unde
 const pick = (item: Item, names: readonly string[]): Item =>
   Object.fromEntries(names.flatMap((name) => (item[name] === undefined ? [] : [[name, item[name]]])))
 
-/** Write units of `bytes`; 0 if there is no item. */
+/** Returns the write units of `bytes`. Returns 0 if there is no item. */
 const kilobytes = (bytes: number): number => Math.ceil(bytes / 1024)
 
 /**
- * Computes an item's size by DynamoDB's rule. Names and values count in UTF-8, a number by its digits. A list or map has 3 bytes
- * more, and 1 for each element.
+ * Computes an item's size by DynamoDB's rule. Names and texts count as UTF-8, and a number by its digits. A list or map
+ * has 3 additional bytes, plus 1 for each element.
  */
 function sizeOf(item: Item | undefined): number {
   if (item === undefined) return 0
@@ -160,6 +166,6 @@ function valueSize({ S, N, B, L, M }: AttributeValue): number {
   if (B !== undefined) return B.length
   if (L !== undefined) return 3 + L.reduce((sum, value) => sum + 1 + valueSize(value), 0)
   if (M !== undefined) return 3 + Object.values(M).length + sizeOf(M)
-  // A boolean, or null.
+  // The value is a boolean or null.
   return 1
 }

@@ -2,10 +2,14 @@ import type { HistoryDocument } from '../../functions/domain/history.ts'
 import { nextId } from '../../functions/domain/ids.ts'
 import { randomNumbers } from '../../test/e2e/crashes/parts/random-numbers.ts'
 
-/** Invented history, equal in every run: conversations of agents about files, orders, deployments and data. */
+/**
+ * An invented history, which is equal in every run. It has conversations of agents about files, orders, deployments and
+ * data.
+ */
 export interface MadeHistory {
   /**
-   * Batches of about `size` documents, created on demand. No batch is stored, so that memory contains only the measured objects.
+   * Yields batches of about `size` documents, which are created on demand. No batch is kept, so that memory contains
+   * only the measured objects.
    */
   batches(size: number): Generator<HistoryDocument[]>
   /** Returns queries for the documents created so far. */
@@ -51,12 +55,12 @@ const START = Date.UTC(2026, 0, 1)
 
 type Random = () => number
 
-/** Number of documents of which one is remembered for queries. */
+/** One document out of this many is remembered for queries. */
 const KEPT = 40
 
 /**
- * Creates `count` documents. A tenth are messages of people, an eighth of the assistant, and the rest are calls and their
- * results.
+ * Creates a history of `count` documents. A tenth are messages of people, an eighth are messages of the assistant, and
+ * the others are calls and results.
  */
 export function makeHistory(count: number): MadeHistory {
   const random = randomNumbers(20_260_101)
@@ -150,7 +154,10 @@ function makeQueries(
   return Object.entries(makers).flatMap(([kind, make]) => Array.from({ length: 30 }, () => ({ kind, text: make() })))
 }
 
-/** Generates words in about the proportions of real text: a few are very common, and new words appear for ever. */
+/**
+ * Generates words with about the frequencies of real text: a few words are very common, and new words never stop
+ * appearing.
+ */
 function sentence(random: Random, length: number): string {
   const count = 4 + Math.floor(random() * length)
   return Array.from({ length: count }, () => word(random)).join(' ')

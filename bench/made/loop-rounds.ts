@@ -15,12 +15,12 @@ import type { Harness, Turn } from '../../test/agent/harness.ts'
 import { timed } from '../report.ts'
 import type { Contender, Content } from './contender.ts'
 
-/** Maximum number of runs, because the model's script is finite. */
+/** Maximum number of runs. The script of the model is not longer. */
 const MAX_RUNS = 1_000
 
 /**
- * Opens the real loop on SQLite. Its model completes at once, and its tools end together. `indexed`: with the history index.
- * `synced`: each commit is synced to the disk, like in the program.
+ * Opens the real loop on SQLite. Its model completes at once, and its tools end together. `indexed`: with the history
+ * index. `synced`: each commit is synced to the disk, as in the program.
  */
 export async function openLoop(
   content: Content,
@@ -41,7 +41,7 @@ export async function openLoop(
     change: (ports) => ({ ...ports, ...portsOn({ database, clock: ports.clock, history }) }),
   })
   let starts: number[] = []
-  // Replaces the harness's list of events, which would grow with every run.
+  // Replaces the harness's `push` of events, because the list of events would grow with every run.
   harness.events.push = (...events) => {
     for (const event of events) if (event.type === 'round.started') starts.push(performance.now())
     return 0
@@ -61,7 +61,7 @@ export async function openLoop(
     return starts.slice(1).map((start, index) => start - (starts[index] ?? 0))
   }
 
-  /** Indexes the pending documents of a run. Returns the milliseconds. */
+  /** Indexes the pending documents of a run. Returns the duration in milliseconds. */
   async function later(): Promise<number | undefined> {
     if (!indexed) return undefined
     await history.merge()

@@ -15,8 +15,9 @@ const UPDATE_ROW = 'UPDATE rows SET body = ? WHERE id = ?'
 const INSERT_WORDS = 'INSERT INTO words (tool, call, body, extra) VALUES (?, ?, ?, ?)'
 
 /**
- * Writes the bytes of a round to bare SQLite: a completion with two calls in one transaction, their results in another.
- * With `words`, also inserts their prepared words into a bare FTS5 table. `synced`: each commit is synced to the disk.
+ * Writes the bytes of a round to bare SQLite: a completion with two calls in one transaction, and their results in
+ * another. With `words`, also inserts the prepared words of their documents into a bare FTS5 table. `synced`: each
+ * commit is synced to the disk.
  */
 export function openRaw(
   content: Content,
@@ -69,7 +70,7 @@ export function openRaw(
   }
 }
 
-/** Computes the columns of each document like the history index. */
+/** Computes the columns of each document, as the history index does. */
 function wordsOf({ said, argumentsText, result }: Content): Record<'said' | 'called' | 'returned', string[]> {
   const call = callText({ name: 'work', arguments: argumentsText })
   const base = { tenant: 't', session: 's', runId: 'r', messageId: 'm', part: 'u', agent: 'a', time: 0 }

@@ -135,7 +135,7 @@ if (!values.print && !values.page)
   for (const one of all)
     for (const name of values.cases.split(',')) {
       if (one.cases !== undefined && !one.cases.includes(name)) continue
-      // Each case starts a new engine, because the tables of earlier cases would slow it down.
+      // Each case starts a new engine. In an old one, the tables of earlier cases would slow it down.
       const engine = one.backend === 'dynamodb' ? await startDynamo() : undefined
       if (engine) one.endpoint = engine.endpoint
       const found = await CASES[name](one).catch((error) => ({ err: String(error) }))

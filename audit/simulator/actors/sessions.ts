@@ -70,9 +70,7 @@ export interface Watch {
   activeAt: number
   /** Completions that could not be stored in the log, and were reported to the ledger. */
   readonly unstored: Set<CountedCompletion>
-  /**
-   * Time at which the session first had work without a holder, in milliseconds since the beginning of the simulation.
-   */
+  /** Time since the beginning, in milliseconds, at which the session first had work without a holder. */
   waitsSince: number | undefined
 }
 
@@ -190,10 +188,7 @@ export async function watchSessions(harness: Harness, store: SharedStore, ports:
   }
 }
 
-/**
- * Checks that a manual summary is stored only if the session has not changed since the summary's sender read it. The
- * usage of the summary counts in any case.
- */
+/** Checks that a manual summary is stored only if the session has not changed since its sender read it. */
 function checkSummarised({ seen, key }: Watch, before: Snapshot, [header]: readonly unknown[]): void {
   const { generation } = header as SessionHeader
   const isSame = isDeepStrictEqual(seen.session?.summary, before.session?.summary)
@@ -208,10 +203,7 @@ function actOf(call: string, [first, second]: readonly unknown[]) {
   return typeof lease?.generation === 'number' ? { name, generation: lease.generation } : { name }
 }
 
-/**
- * Records that a new holder reads the log. A process reads it when it claims a lease or starts a run. From then on, no
- * earlier holder may write.
- */
+/** Records that a new holder has read the log, by a claim or a start. Afterwards, no earlier holder may write. */
 function noteRead(watch: Watch, call: string, outcome: Outcome): void {
   if (!['lease.claim', 'lease.start', 'inbox.enqueue'].includes(call) || !('value' in outcome)) return
   const value = outcome.value as
@@ -234,10 +226,7 @@ function checkResolved({ seen }: Watch, before: Snapshot): void {
   }
 }
 
-/**
- * Checks when a run is given up: not before three takeovers without a message, and at the latest after three plus
- * `strokes` takeovers.
- */
+/** Checks that a run is given up after three takeovers without a message, or up to `strokes` takeovers later. */
 function noteTakeover(watch: Watch, before: Snapshot, call: string, strokes: number): void {
   const { seen } = watch
   const run = seen.runs.find((one) => one.id === before.header?.activeRun)

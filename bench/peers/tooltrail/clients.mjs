@@ -1,8 +1,10 @@
-// Starts concurrent callers that wait for turns of the demo model, or stream them (--sse), for --seconds. Starts the program in
-// the folder of TOOLTRAIL (or --root), with a new data folder. Prints turns per second, p50 and p99 of a turn in milliseconds,
-// and the program's processor time and written bytes per turn. WARM=1: each caller connects before the measurement. Without it,
-// connecting is most of p99, because Node accepts one connection per tick of its event loop. HIST=1: prints first and later turns
-// separately. --prof FOLDER: writes a CPU profile of the program.
+// Starts concurrent callers that wait for turns of the demo model, or stream them (--sse), for --seconds. Starts the
+// program in the folder of TOOLTRAIL (or --root), with a new data folder. Prints turns per second, and p50 and p99 of a
+// turn in milliseconds. Also prints the program's processor time and written bytes per turn.
+// WARM=1: each caller connects before the measurement. Otherwise, connecting takes most of p99, because Node accepts
+// one connection per tick of its event loop.
+// HIST=1: prints first and later turns separately.
+// --prof FOLDER: writes a CPU profile of the program.
 import { spawn } from 'node:child_process'
 import fs from 'node:fs'
 import http from 'node:http'

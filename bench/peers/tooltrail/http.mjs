@@ -1,5 +1,6 @@
-// Tooltrail through its HTTP API. The program of `npm start` is a separate process; an OpenAI-compatible model server and the
-// caller are in this process. TOOLTRAIL is the program's folder, after `npm ci`. Run this file with the program's Node.
+// Uses Tooltrail through its HTTP API. The program of `npm start` is a separate process. This process contains the
+// caller and an OpenAI-compatible model server. TOOLTRAIL is the program's folder, after `npm ci`. Run this file with
+// the program's Node.
 import { spawn } from 'node:child_process'
 import fs from 'node:fs'
 import http from 'node:http'
@@ -56,7 +57,7 @@ async function open({ dir, session }) {
     return text === '' ? undefined : JSON.parse(text)
   }
   const at = `/sessions/${session}`
-  /** Reads the whole text of an offloaded result, which the preview's pointer names. */
+  /** Reads the whole text of an offloaded result. The pointer in the preview names it. */
   const whole = async (m) => {
     const id = /\[Full output: output:(\w+)/.exec(shape(m).text)?.[1]
     const response = id && (await fetch(`${url}/v1${at}/messages/${id}/output`))
@@ -90,7 +91,7 @@ async function open({ dir, session }) {
     },
     remove: () => api('DELETE', at),
     close: async () => { if (child.exitCode === null && child.signalCode === null) { child.kill('SIGTERM'); await new Promise((resolve) => child.once('exit', resolve)) } },
-    /** Processor time of the program, without this process. */
+    /** Returns the processor time of the program, without that of this process. */
     cpuMs: () => { const fields = fs.readFileSync(`/proc/${child.pid}/stat`, 'utf8').replace(/^.*\)/s, '').trim().split(' '); return (Number(fields[11]) + Number(fields[12])) * 10 },
     peakMb: () => Math.round(Number(/VmHWM:\s+(\d+)/.exec(fs.readFileSync(`/proc/${child.pid}/status`, 'utf8'))[1]) / 1024),
   }

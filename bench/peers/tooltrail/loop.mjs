@@ -1,6 +1,7 @@
-// Tooltrail's loop in this process, like a library (cases: turns). TOOLTRAIL is the program's folder, after `npm ci`. Run this
-// file with the program's Node. --mode sqlite: log and history index on SQLite (WAL, synchronous FULL); dynamodb: the adapters of
-// AWS, at --endpoint.
+// Runs Tooltrail's loop in this process, like a library. Supports the case `turns` only. TOOLTRAIL is the program's
+// folder, after `npm ci`. Run this file with the program's Node.
+// --mode sqlite: log and history index on SQLite (WAL, synchronous FULL).
+// --mode dynamodb: the adapters of AWS, at --endpoint.
 import path from 'node:path'
 import fs from 'node:fs'
 import { main, plan, tools } from '../common.mjs'
