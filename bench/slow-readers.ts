@@ -13,8 +13,7 @@ import { printTable } from './report.ts'
  *
  * First, some clients read everything. Then measures how much the memory grows, including garbage: with all further
  * clients, and with only the second half of them. The second half reuses heap memory that the first half needed for
- * garbage. In another program, measures the memory held without garbage. Each figure is divided by the number of
- * clients.
+ * garbage. Another program shows the memory held without garbage. Figures are per client.
  *
  * Also measures the latency of the health check during this. Shows the minimum and maximum of all runs, each of which
  * starts new programs. Needs Linux.

@@ -11,8 +11,7 @@ export interface Known {
 
 /**
  * Merges the loaded sessions with the current first page. Loaded sessions that are older than the page stay in the
- * list. If there are so many newer sessions that some between them and the loaded ones are unknown, the list starts
- * again with the page.
+ * list. If sessions between the page and the loaded ones may be unknown, the list starts again with the page.
  */
 export function withNewest(
   { sessions, next }: Known,

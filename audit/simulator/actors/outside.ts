@@ -128,8 +128,8 @@ function turnsOf(names: readonly string[]): ClosedMessage[] {
 }
 
 /**
- * Checks imports: an acknowledged import is stored completely, once and in order. Of an unacknowledged import, only a
- * first part may be stored. Also checks summaries and ratings. `slept`: days have passed.
+ * Checks imports: an acknowledged import is stored completely, once and in order. An unacknowledged import may be
+ * stored in part, from its beginning. Also checks summaries and ratings. `slept`: days have passed.
  */
 export function checkOutside({ seen, imported, summarised, rated, key }: Watch, slept: boolean): void {
   const said = namesSaid(seen.messages)

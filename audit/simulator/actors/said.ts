@@ -13,8 +13,8 @@ export const saidIn = ({ messages }: ModelRequest): string[] =>
   )
 
 /**
- * Returns the model's answer to a request for a summary: the names of all inputs. Those of the previous summary come
- * first.
+ * Returns the model's answer to a request for a summary: the names of all inputs. The names in the previous summary
+ * come first.
  */
 export const summaryOf = (request: ModelRequest): string =>
   saidIn(request)
