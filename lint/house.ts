@@ -1,9 +1,6 @@
 import { relative, resolve, sep } from 'node:path'
 
-/**
- * Floors of the folders. A file may import only files on lower floors. Folders on the same floor do not import each
- * other.
- */
+/** Floors of the folders. A file may import another folder's files only if that folder is on a lower floor. */
 export const FLOORS: { readonly [folder: string]: number } = {
   client: 1,
   domain: 1,

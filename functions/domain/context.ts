@@ -37,8 +37,7 @@ export interface Scale {
 }
 
 /**
- * The sources that final completions have cited, by their numbers. A number in neither `cited` nor `left` is undecided:
- * its turn has not ended.
+ * The sources that final completions have cited, by their numbers. A number in neither `cited` nor `left` is undecided.
  */
 export interface Citations {
   readonly cited: NumberRanges

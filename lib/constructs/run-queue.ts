@@ -27,8 +27,7 @@ const VISIBILITY_MARGIN = Duration.minutes(1)
 const MAX_RECEIVES = 5
 
 /**
- * Three queues: hints for the workers, dead letters that are hints, and dead letters that are rows which can never be
- * indexed.
+ * Three queues: hints for the workers, hints that are dead letters, and dead letters of rows that can never be indexed.
  */
 export class RunQueue extends Construct {
   readonly queue: Queue

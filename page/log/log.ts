@@ -24,7 +24,7 @@ export interface Log {
   /** Ordered by id, which is the order of the log. */
   readonly messages: readonly Message[]
   readonly drafts: readonly Draft[]
-  /** The run that is followed, or the last followed run. */
+  /** The run that is followed. If none is, the session's last run. */
   readonly run: Run | undefined
   readonly notices: readonly Notice[]
   /** Progress that tools of running calls report. `messageId` identifies the call. */

@@ -144,8 +144,8 @@ export const interruptedCall = (call: ToolMessage, now: number, position?: Event
 export const CLOSED_AT_END: readonly ToolStatus[] = ['interrupted', 'cancelled']
 
 /**
- * Closes an open call because its run ends. A started call becomes `interrupted`, because it may have run. A delegate
- * call becomes `cancelled`, because its member's work is in the log.
+ * Closes an open call because its run ends. A started call becomes `interrupted`, because it may have run. Every other
+ * call becomes `cancelled`. So does a started delegate call, because its member's work is in the log.
  */
 export function callAtEnd(call: ToolMessage, now: number): ToolMessage {
   if (call.status === 'running' && !isDelegation(call)) return interruptedCall(call, now)

@@ -18,7 +18,7 @@ export interface AlarmRule {
   readonly times: number
   /**
    * Number of latest values that are considered. A late value has the time at which its work started, and must still be
-   * among them. If `FILL` replaces missing values, the latest value is often not a real one
+   * among them. If `FILL` replaces missing values, the latest value may always be a filled one
    * (docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/using-metric-math.html).
    * @default - equal to `times`, so that the values must be consecutive
    */
