@@ -66,7 +66,9 @@ export interface HistoryFilters {
   readonly sessions?: readonly string[]
 }
 
-/** Filters as callers write them. `since` and `until` are dates, or times, in UTC unless they name a zone. */
+/**
+ * Filters as callers write them. `since` and `until` are dates or times. Both are in UTC unless they name a time zone.
+ */
 export type WrittenFilters = {
   readonly [Name in Exclude<keyof HistoryFilters, 'since' | 'until' | 'sessions'>]?: HistoryFilters[Name] | undefined
 } & { readonly since?: string | undefined; readonly until?: string | undefined }

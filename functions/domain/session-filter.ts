@@ -52,7 +52,7 @@ export const INDEXED_METADATA = ['folder', 'source'] as const
 export type IndexedMetadata = (typeof INDEXED_METADATA)[number]
 
 /**
- * Limit of the sessions that a store compares with the filter for one page. A page that reaches it may be short and has
- * a cursor.
+ * Limit of the sessions that a store compares with the filter for one page. If a page reaches the limit, it may be
+ * short, and has a cursor to continue.
  */
 export const MAX_COMPARED_SESSIONS = 1_000

@@ -7,7 +7,7 @@ import { KEY_BEGINNINGS, NAME_AND_PASSWORD, PRIVATE_KEY_BEGINS, SIGNATURES } fro
 const ENCODED = /(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{256,}={0,2}/g
 const QUOTES = String.raw`[\\"']{0,3}`
 const VALUE = '[A-Za-z0-9_.~+/=-]'
-/** Last character of a key: a full stop is excluded, because a sentence may end after the key. */
+/** Matches the last character of a key. A full stop is excluded, because a sentence may end after the key. */
 const LAST = '[A-Za-z0-9_~+/=-]'
 const WITH_DIGIT = '(?=[A-Za-z_.~+/=-]{0,200}[0-9])'
 

@@ -95,7 +95,7 @@ export interface ClosedToolMessage extends ClosedBase {
   readonly decision?: ApprovalDecision
 }
 
-/** A message imported from another log. It has no ids of ours, its contents are complete, and its calls have ended. */
+/** A message imported from another log. It has its complete contents and none of our ids, and its calls have ended. */
 export type ClosedMessage = ClosedUserMessage | ClosedAssistantMessage | ClosedToolMessage
 
 /** The media type of outputs without one. */

@@ -97,7 +97,7 @@ export interface AppendOptions {
   readonly source?: string
   /** Set if the messages are a copy of another session's log, for which the session was created. */
   readonly isCopy?: boolean
-  /** Called once, before the first message is stored and after the import can no longer be rejected for its options. */
+  /** Called once, when the options of the import were accepted, and before the first message is stored. */
   readonly begin?: () => Promise<void>
 }
 

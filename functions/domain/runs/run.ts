@@ -3,7 +3,10 @@ import type { ParentNames, RunErrorCode, UserPart } from '../messages/message.ts
 import type { Usage } from '../usage/usage.ts'
 import type { EventPosition } from './event-position.ts'
 
-/** `merged` is internal: a steering input that became a message of `mergedInto`. The API reports that run instead. */
+/**
+ * `merged` is internal: the run's input steered another run, and became a message of that run (`mergedInto`). The API
+ * reports that run instead.
+ */
 export type RunStatus = 'queued' | 'running' | 'paused' | 'completed' | 'failed' | 'cancelled' | 'merged'
 export type RunOutcome = 'completed' | 'failed' | 'cancelled'
 export type OnBusy = 'queue' | 'reject' | 'steer'

@@ -115,7 +115,8 @@ const nextStep = (error: NodeJS.ErrnoException): string =>
 function listen(server: Server, port: number, host: string): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error) => reject(new SettingsError(`PORT, HOST: ${error.message}${nextStep(error)}`)))
-    // Beyond the backlog, the kernel drops connection attempts, and clients retry only after a second or more.
+    // If more connections wait than the backlog allows, the kernel drops connection attempts. Clients retry them only
+    // after a second or more.
     server.listen({ port, host, backlog: MAX_CONNECTIONS }, resolve)
   })
 }

@@ -51,7 +51,7 @@ export interface LocalServer {
   /** The default agent's model: `provider/model`. */
   readonly model: string
   readonly openAccess: boolean
-  /** The tools of agents that do not list theirs, in lines for the operator. */
+  /** Lines for the operator that describe the tools of agents without a list of tools. */
   readonly unlistedTools: readonly string[]
   /** Keys exist, but all are revoked or expired: no request is accepted. */
   readonly lockedOut: boolean

@@ -9,11 +9,11 @@ import type { Clock } from '../../ports/clock.ts'
 import type { Logger } from '../../ports/logger.ts'
 import { VERSION } from '../version.ts'
 
-/** Timeout of a batch including its retries, in milliseconds. Then the batch is dropped. */
+/** Timeout of a batch including its retries, in milliseconds. A batch that takes longer is dropped. */
 const EXPORT_MS = 2_000
 /** Maximum duration of a flush, in milliseconds. */
 const FLUSH_MS = 2 * EXPORT_MS
-/** Interval between two warnings about dropped spans. The endpoint may be down for hours. */
+/** Interval between two warnings about dropped spans. It is long, because the endpoint may be down for hours. */
 const WARN_EVERY_MS = 60_000
 
 export interface TraceSettings {
