@@ -9,8 +9,8 @@ export interface MonthlyBudgetProps {
 
 /**
  * Sends an email when the account's monthly costs approach the limit, or will probably exceed it. It stops no work. The
- * budget covers the whole account. A budget of one tag would need tags that were activated by hand, and never warns
- * while it has no data.
+ * budget covers the whole account. A budget for a tag would need tags that were activated by hand, and would never warn
+ * without data.
  */
 export class MonthlyBudget extends Construct {
   constructor(scope: Construct, id: string, { limit, email }: MonthlyBudgetProps) {

@@ -34,8 +34,8 @@ const LIKELY = 0.2
 
 /**
  * Distinguishes self-references from real events. Self-references are earlier searches for the query's subject, their
- * results, questions that led to a search, and such tasks of team members. The completions and results after them, and
- * texts such as "nothing found", are self-references as well.
+ * results, questions that led to such a search, and tasks that gave it to a team member. The completions and results
+ * after them, and texts such as "nothing found", are self-references as well.
  *
  * Resolves to a function that returns an event's score factor; a real event has 1. A query for texts of a user or an
  * assistant has no self-references.
