@@ -36,14 +36,34 @@ export function acceptedRun(
   }
 }
 
-/** Starts a run when it is accepted. Its input is stored as a message of the log instead of in the run. */
+/**
+ * The tools and instructions of a request that continues a run by bringing tool results. Absent fields keep those of the
+ * run. `instructions: null` removes those of the run, so that those of the session hold.
+ */
+export interface NewestRequest {
+  readonly clientTools?: readonly ClientTool[] | undefined
+  readonly instructions?: string | null | undefined
+}
+
+/** Replaces the run's tools and instructions by those of its newest request. Returns `run` itself if they are equal. */
+export function withNewestRequest(
+  run: Run,
+  { clientTools = run.clientTools, instructions: newest }: NewestRequest,
+): Run {
+  const { instructions: before, ...rest } = run
+  const instructions = newest === undefined ? before : (newest ?? undefined)
+  const isEqual = instructions === before && JSON.stringify(clientTools) === JSON.stringify(run.clientTools)
+  return isEqual ? run : { ...rest, clientTools, ...definedFields({ instructions }) }
+}
+
+/** Starts a run when it is accepted; its input becomes a message of the log. */
 export function startedRun({ input: _, ...queued }: Run, now: number): Run {
   return { ...queued, status: 'running', startedAt: now }
 }
 
 /**
- * Starts a run from the queue. `startedAt` is always later than `createdAt`, even if the clocks disagree. The
- * difference shows that the run was queued.
+ * Starts a run from the queue. Its start is later than its creation, whatever the clocks say, which shows that it was
+ * queued.
  */
 export const dequeuedRun = (queued: Run, now: number): Run => startedRun(queued, Math.max(now, queued.createdAt + 1))
 
@@ -87,8 +107,7 @@ export function pausedRun(
 }
 
 /**
- * Resumes a run for the holder of this generation. Adds no `run.resumed` notice if the last one has no message after
- * it.
+ * Resumes a run for the holder of this generation. If it has no message since it was last resumed, no event is added.
  */
 export function resumedRun(run: Run, head: string | undefined, generation: number): Run {
   const { notices = [] } = run
@@ -111,7 +130,7 @@ export interface RunEnd {
    * last.
    */
   readonly message?: AssistantMessage
-  /** The context for later requests of the session. Undefined: it stays unchanged. */
+  /** The context for the session's requests from now on. Undefined: it stays unchanged. */
   readonly context?: SessionContext
 }
 
@@ -131,7 +150,7 @@ export function assertCapacity(active: number, cap: number): void {
   )
 }
 
-/** Closes a call that was started and has no result: the tool may or may not have run. */
+/** Closes a call that was started and has no result: it is unknown whether it ran. */
 export const interruptedCall = (call: ToolMessage, now: number, position?: EventPosition): ToolMessage => ({
   ...call,
   status: 'interrupted',
@@ -144,8 +163,8 @@ export const interruptedCall = (call: ToolMessage, now: number, position?: Event
 export const CLOSED_AT_END: readonly ToolStatus[] = ['interrupted', 'cancelled']
 
 /**
- * Closes an open call because its run ends. A started call becomes `interrupted`, because it may have run. Every other
- * call becomes `cancelled`. So does a started delegate call, because its member's work is in the log.
+ * Closes an open call with its run. A call that was started may have run, whatever ended the run. For a delegate call,
+ * the member's work is in the log.
  */
 export function callAtEnd(call: ToolMessage, now: number): ToolMessage {
   if (call.status === 'running' && !isDelegation(call)) return interruptedCall(call, now)
