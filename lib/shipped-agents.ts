@@ -13,6 +13,7 @@ const agent = z.looseObject({
     .looseObject({
       ttl_days: z.number().nullable().optional(),
       consolidation: z.union([z.literal(false), z.looseObject({ model: z.string().optional() })]).optional(),
+      titles: z.union([z.string(), z.looseObject({ model: z.string() })]).optional(),
     })
     .optional(),
 })
@@ -21,7 +22,7 @@ const file = z.looseObject({ agents: z.record(z.string(), agent) })
 export interface ShippedAgents {
   /** The content of the functions' `agents.json`. */
   readonly json: string
-  /** Every `provider/model` that an agent names, for itself or for its summaries. */
+  /** Every `provider/model` that an agent names, for itself, for its summaries or for titles. */
   readonly models: readonly string[]
 }
 
@@ -38,8 +39,11 @@ export function shipAgents(path: string | undefined, sessionDays?: number): Ship
   const all = sessionDays === undefined ? agents : { default: {}, ...agents }
   const shipped = Object.entries(all).map(([name, one]) => [name, withDays(one, sessionDays)] as const)
   const models = shipped.flatMap(([, { model, policies }]) => {
-    const { consolidation = false } = policies ?? {}
-    return [model ?? [], (consolidation === false ? undefined : consolidation.model) ?? []].flat()
+    const { consolidation = false, titles = 'input' } = policies ?? {}
+    const summaries = consolidation === false ? undefined : consolidation.model
+    return [model, summaries, typeof titles === 'string' ? undefined : titles.model].filter(
+      (name) => name !== undefined,
+    )
   })
   return { json: `${JSON.stringify({ ...rest, agents: Object.fromEntries(shipped) }, null, 2)}\n`, models }
 }

@@ -77,15 +77,17 @@ describe('the agents of a deployment', () => {
     expect(shipped.models).toEqual(['openai/gpt-5.6'])
   })
 
-  test('include the models of their summaries, which the functions may call', () => {
+  test('include the models of their summaries and titles, which the functions may call', () => {
     const consolidation = (value: object | false) => ({ model: 'bedrock/one', policies: { consolidation: value } })
     const agents = {
       a: consolidation({ threshold: 50, model: 'bedrock/two' }),
       b: consolidation({ threshold: 50 }),
       c: consolidation(false),
+      d: { policies: { titles: { model: 'bedrock/three' } } },
+      e: { policies: { titles: 'input' } },
     }
     const { models } = shipAgents(agentsFile(JSON.stringify({ agents })))
-    expect(models.toSorted()).toEqual(['bedrock/one', 'bedrock/one', 'bedrock/one', 'bedrock/two'])
+    expect(models.toSorted()).toEqual(['bedrock/one', 'bedrock/one', 'bedrock/one', 'bedrock/three', 'bedrock/two'])
   })
 
   test('use the TTL of the environment unless they set their own, including the default agent', () => {
