@@ -15,7 +15,7 @@ const execute = promisify(execFile)
 const BUDGET_MS = isWhole ? 25_000 : 10_000
 const MIN_SEEDS = isWhole ? 2 : 1
 
-/** A seed in which writes land within other calls. */
+/** Seed of a simulation in which writes of other processes land during the calls of a port. */
 const SHORT = '4'
 
 withEngines(['dynamodb'], ({ dynamodb }) => {

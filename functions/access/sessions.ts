@@ -84,9 +84,9 @@ interface CreateDependencies {
 }
 
 /**
- * Creates a session for the caller's tenant. If the caller has an owner, the session is bound to that owner. Rejects
- * with `agent_not_found`, `agent_not_allowed`, or `owner_not_allowed` if the caller may only create another owner's
- * sessions.
+ * Creates a session for the caller's tenant. If the caller has an owner, the session is bound to that owner. Rejects with
+ * `agent_not_found` or `agent_not_allowed`. Rejects with `owner_not_allowed` if the caller may not create sessions for this
+ * owner.
  */
 export async function createSession(
   { sessions, agents }: CreateDependencies,

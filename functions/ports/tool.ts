@@ -113,7 +113,7 @@ export interface ToolsOfRun extends SessionKey {
 export interface ToolRegistry {
   /**
    * Opens the tools that the agent lists, in the agent's order. They stay open while one holder has the lease. Names of unknown
-   * tools are dropped. Without a run, opens the tools that exist now.
+   * tools are dropped. Without a run, opens the tools that exist at the time of the call.
    */
   open(agent: Agent, run?: ToolsOfRun): Promise<Tools>
 }

@@ -1,4 +1,4 @@
-/* Evidence, page: An unknown address gives browsers the page with status 404, and programs a problem. */
+/* Evidence, page: At an unknown address, browsers get the page with status 404, and other clients get a problem document. */
 /* Evidence, page: The page is usable by keyboard only, and axe finds no fault in its views. */
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'

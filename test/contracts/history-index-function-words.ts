@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { document } from './history-index-harness.ts'
 import type { HistoryIndexHarness } from './history-index-harness.ts'
 
-/** Words such as "in" find nothing by themselves, unless a query has nothing else. */
+/** Words such as "in" do not make an event match, unless the query has only such words. */
 export function historyIndexFunctionWordsContract(harness: () => HistoryIndexHarness): void {
   describe('a query with function words', () => {
     const scope = { tenant: 'function-words' }

@@ -1,7 +1,7 @@
 /* Evidence, durability: A stop in the middle of a completion leaves no lease behind; a program without a port
  * executes no runs. */
 /* Evidence, durability: On one machine, the run of a killed program resumes as soon as the next program starts. */
-/* Evidence, durability: A starting program leaves the runs of living and of suspended processes alone. */
+/* Evidence, durability: A starting program does not take over the runs of living or suspended processes. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { definedFields } from '../../functions/domain/defined-fields.ts'

@@ -104,7 +104,7 @@ describe('a handoff between agents of the client', () => {
     ])
   })
 
-  test("cannot replace a tool of the run's agent that needs an approval by naming another agent", async () => {
+  test("cannot replace a protected tool of the run's agent, even if the request names another agent", async () => {
     const tools = [makeTool('pay', async () => ({ text: 'paid' }), { needsApproval: true })]
     harness = await openHttpHarness({ script, tools, agents: [{ name: 'plain', tools: [] }] })
     const client = openAiClient(harness)

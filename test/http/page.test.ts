@@ -1,4 +1,4 @@
-/* Evidence, page: An unknown address gives browsers the page with status 404, and programs a problem. */
+/* Evidence, page: At an unknown address, browsers get the page with status 404, and other clients get a problem document. */
 /* Evidence, page: An upgrade of the files below a running program leaves its page whole. */
 /* Evidence, page: The page takes at most 150 KB over the network, names no other host, and is built from its
  * sources. */

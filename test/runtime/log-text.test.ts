@@ -6,7 +6,7 @@ import { processorTime } from '../processor-time.ts'
 
 const data = drawn('a').toString('base64')
 
-test('a log line omits bytes of files at any depth and keeps other texts', () => {
+test('a log line omits file contents at any depth of its values, and keeps other texts', () => {
   expect(logText(`refused: {"url":"data:image/png;base64,${data}"}`)).toBe(
     `refused: {"url":"data:image/png;base64,[${data.length} characters of base64]"}`,
   )

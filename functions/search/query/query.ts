@@ -108,8 +108,8 @@ function opensWithFrame(pieces: readonly Piece[]): boolean {
 }
 
 /**
- * Sets the weight of the opening to 0. The opening ends before the first content word, or at the first topic word after
- * a frame word.
+ * Sets the weight of a query's opening words to 0. The opening is the part before the first content word. A topic word that
+ * follows a frame word also ends it.
  */
 function dropOpening(pieces: readonly Piece[]): void {
   let framed = false

@@ -68,7 +68,7 @@ describe('a database file', () => {
     newer.close()
   })
 
-  test('from before the first release is refused unchanged, with advice', () => {
+  test('from before the first release is refused with advice, and stays unchanged', () => {
     const path = join(folder, 'older.sqlite')
     const before = openDatabase(path)
     before.exec('PRAGMA application_id = 0; PRAGMA user_version = 1')

@@ -1,4 +1,4 @@
-/* Evidence, durability: A starting program leaves the runs of living and of suspended processes alone. */
+/* Evidence, durability: A starting program does not take over the runs of living or suspended processes. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'

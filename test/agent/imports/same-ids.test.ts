@@ -1,7 +1,7 @@
 /*
- * An import that died between an object and its row leaves an object without references. Such an object is harmless
- * (promises O5, L10), even if a later import gets the same ids. That happens when the log's last id is ahead of this
- * machine's clock (promises L1).
+ * If an import dies after it stored an object and before it stored the row, the object has no reference. Such an object is
+ * harmless (promises O5, L10), even if a later import gets the same ids. A later import gets the same ids if the log's last id is
+ * ahead of this machine's clock (promises L1).
  */
 import { afterEach, expect, test } from 'vitest'
 import { createSystemClock } from '../../../functions/adapters/memory/system-clock.ts'

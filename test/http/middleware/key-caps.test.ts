@@ -2,7 +2,7 @@
 /* Evidence, limits: A key's streams are counted over all processes; a killed process's slots are released within
  * five minutes. */
 /* Evidence, limits: A tenant that the operator names has a budget of its own. */
-/* Evidence, usage: No summary is made by hand once the tokens or the budget of the day are used up. */
+/* Evidence, usage: A requested summary is refused once the tokens or the budget of the day are used up. */
 /* Evidence, usage: Accepting a run checks the tokens of its key and the budget of its tenant. */
 /* Evidence, access: Changed caps of a key hold from its next request on; an expired key gets 401. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'

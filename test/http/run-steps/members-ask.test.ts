@@ -183,7 +183,7 @@ describe('AG-UI', () => {
     expect(texts.filter((text) => text !== '')).toEqual(['I ask.', 'I look.', 'I pay.', 'Paid.', 'Done.'])
   })
 
-  test('emits the result of a call that was approved before the last output arrived', async () => {
+  test('emits the result of an approved call if the approval arrived before the last output', async () => {
     await openMixed()
     const one = agent()
     const pending = await run(one, decisions(await run(one)))

@@ -24,7 +24,7 @@ interface Statement {
 }
 
 /**
- * Resources of all rights, of any role, whose actions have this prefix. Each ARN is rendered as text, with `aws` for its
+ * Returns the resources of each role's rights to actions with this prefix. Each ARN is rendered as text, with `aws` for its
  * partition, which is known only at deployment.
  */
 function resourcesOf(made: Synthesised, action: string): string[] {

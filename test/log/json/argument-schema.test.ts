@@ -1,4 +1,4 @@
-/* Evidence, limits: A client tool's schema costs linear work, and a check of arguments 250 ms at most. */
+/* Evidence, limits: Reading a client tool's schema takes linear time. A check of arguments takes 250 ms at most. */
 import { expect, test } from 'vitest'
 import type { JsonObject } from '../../../functions/domain/json.ts'
 import { schemaFault } from '../../../functions/log/json/argument-schema.ts'

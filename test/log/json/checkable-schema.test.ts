@@ -1,4 +1,4 @@
-/* Evidence, limits: A client tool's schema costs linear work, and a check of arguments 250 ms at most. */
+/* Evidence, limits: Reading a client tool's schema takes linear time. A check of arguments takes 250 ms at most. */
 import { Validator } from '@cfworker/json-schema'
 import type { Schema } from '@cfworker/json-schema'
 import { expect, test } from 'vitest'

@@ -1,7 +1,7 @@
 /* Evidence, search: The next program indexes at its start what a killed one had left. */
 /* Evidence, durability: On one machine, no file has a text of a deleted session some seconds later. */
 /* Evidence, durability: On one machine, the run of a killed program resumes as soon as the next program starts. */
-/* Evidence, durability: A starting program leaves the runs of living and of suspended processes alone. */
+/* Evidence, durability: A starting program does not take over the runs of living or suspended processes. */
 import { readdirSync, statSync, writeFileSync } from 'node:fs'
 import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

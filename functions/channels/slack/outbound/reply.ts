@@ -168,8 +168,8 @@ async function streamsOfOthers(outbox: Pick<Outbox, 'pending'>, { id, kind, ...k
 }
 
 /**
- * Resolves posts with an unknown outcome, using the bot's messages since the user's message. A stream without metadata
- * names no run. It belongs to this run if no reply has recorded it, because the runs of a thread are serial. An earlier
+ * Resolves posts with an unknown outcome, using the bot's messages since the user's message. A stream without metadata names no
+ * run. The runs of a thread are serial, so a stream that no other reply has recorded belongs to this run. An earlier
  * run that was cancelled or paused may have a pending reply; the streams of that reply come first.
  */
 function recovered(

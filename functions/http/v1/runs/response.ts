@@ -114,8 +114,8 @@ export async function respondWithRun(
 }
 
 /**
- * Responds 202 with the run. The request is already executed, so this response is never rejected. A long run is not
- * kept in memory while it waits for budget. It is read when it can be sent, in its state at that time.
+ * Responds 202 with the run. The request is already executed, so this response is never rejected. While the response waits for
+ * its memory budget, a large run is not kept in memory. The run is read again when the response can be sent.
  */
 export function runAccepted(
   { reader, shared }: RouteDependencies,

@@ -118,7 +118,7 @@ describe('consolidation of a conversation', () => {
     expect((await harness.ports.sessions.read(harness.key))?.summary).toMatchObject({ text: 'second', messages: 12 })
   })
 
-  it('warns from two messages before the threshold, and repeats the warning for late followers', async () => {
+  it('warns when two messages are left before the threshold, and warns followers that join later, too', async () => {
     harness = await openHarness({
       script: [...completions(4), { text: 'so far' }, ...completions(1)],
       policies: { consolidation },

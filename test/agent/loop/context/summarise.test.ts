@@ -76,7 +76,7 @@ async function summariseWith(
   return { made, requests: requests.length, learnt: learnt.mock.calls.length }
 }
 
-test('refusals for different reasons do not retry a summary forever', async () => {
+test('a summary that is refused for different reasons is not retried forever', async () => {
   const { made, requests } = await summariseWith([certain, certain, odd])
   expect(made).toBeInstanceOf(SummaryFailed)
   expect(requests).toBe(3)

@@ -110,7 +110,7 @@ describe('a split answer', () => {
     )
   })
 
-  test('keeps the end of a chunk when the answer grows', () => {
+  test('keeps the positions at which its chunks end when the answer grows', () => {
     fc.assert(
       fc.property(document, document, (text, more) => {
         if (text.length < 13_000) return

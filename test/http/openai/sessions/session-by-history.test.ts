@@ -81,7 +81,7 @@ describe('a client that sends its history without a session id', () => {
   test.each([
     ['as they were sent', '{"city":"Bonn","days":2}'],
     ['written anew, as LangChain does', '{"city": "Bonn", "days": 2}'],
-  ])('gets its tools called and answered in that session, with the arguments %s', async (_how, written) => {
+  ])('continues one session through calls of its tools, with the arguments %s', async (_how, written) => {
     const call = { id: 'c1', name: 'weather', arguments: '{"city":"Bonn","days":2}' }
     const client = await open({ script: [{ calls: [call] }, { text: 'It rains.' }, { text: 'Bye.' }] })
     const weather = {

@@ -1,4 +1,4 @@
-/* Evidence, limits: A client tool's schema costs linear work, and a check of arguments 250 ms at most. */
+/* Evidence, limits: Reading a client tool's schema takes linear time. A check of arguments takes 250 ms at most. */
 import { afterEach, describe, expect, test } from 'vitest'
 import { expectJson, heldTurn, openHttpHarness } from '../../harness.ts'
 import type { HttpHarness } from '../../harness.ts'

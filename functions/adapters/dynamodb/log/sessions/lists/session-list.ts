@@ -135,7 +135,7 @@ function createComparison(rows: SessionRows, filter: SessionFilter, leading: Lea
   const each = wanted({ tenant: '', session: '' }).length
   let read = 0
   /**
-   * Compares rows of eventually consistent reads. `matching` reads the sessions that remain again, with strong reads.
+   * Compares rows of eventually consistent reads. Afterwards, `matching` reads the matching sessions again with strong reads.
    */
   async function likely(entries: readonly ListEntry[]): Promise<ListEntry[]> {
     const keys = entries.map(({ item }) => sessionOf(item))
