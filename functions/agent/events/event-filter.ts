@@ -20,12 +20,9 @@ export interface EventFilter {
   isKnown(event: StoredEvent): boolean
   /** Whether the consumer has received the start of this round but not its end. */
   isStreaming(round: RoundNames): boolean
-  /** Marks all messages up to this one as received. The log is read in order, so no earlier message follows. */
+  /** Marks all messages up to this one as received. The log is read in order, so none of them follows later. */
   pass(message: string): void
-  /**
-   * Drops the state of all messages up to this one. The consumer has received these messages, and all events of members that work
-   * for their calls.
-   */
+  /** Drops the state of all messages up to this one, because the consumer has received them. */
   forget(through: string | undefined): void
 }
 
@@ -36,12 +33,9 @@ type RoundNames = ParentNames & { readonly round: number }
 export function createEventFilter(): EventFilter {
   const known = new Set<string>()
   let passed = ''
-  /**
-   * The consumer has received every message up to this id. Members that work for calls up to this id may still send events. Up to
-   * `passed`, members have ended.
-   */
+  /** Like `passed`, but members of calls up to this id may still appear. */
   let emitted = ''
-  /** Number of ids that remained after the last cleanup. */
+  /** Number of ids kept at the last cleanup: those of the run's own events. */
   let kept = 0
   /** The last round of each thread; the key is the id of its delegate call's row. */
   const stored = new Map<string, number>()

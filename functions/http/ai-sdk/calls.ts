@@ -11,7 +11,7 @@ export interface UiChunk {
   readonly [field: string]: unknown
 }
 
-/** Placeholder output of a delegate call whose member waits for a client or an approval. */
+/** The output of a delegation whose member waits for a client or an approval. */
 export const MEMBER_WAITS = '[waiting for an answer]'
 
 /** Parses arguments for the UI. Text that is not JSON is returned unchanged. */
@@ -25,8 +25,8 @@ export function uiInput(text: string): unknown {
 }
 
 /**
- * Converts calls and their results to chunks. `executed` returns a field that says whether the server executes the tool
- * with this name.
+ * Converts calls and their results to chunks. `executed` returns the field that says whether the server executes this
+ * tool.
  */
 export function createCalls(executed: (name: string) => object) {
   const available = new Set<string>()
@@ -35,11 +35,11 @@ export function createCalls(executed: (name: string) => object) {
     const fields = { toolCallId, toolName, input: uiInput(text), dynamic: true, ...executed(toolName) }
     return { type: 'tool-input-available', ...fields }
   }
-  /** Arguments of the client's calls. They are held back until the pause shows that the calls wait for the client. */
+  /** Arguments of the client's calls, held back until the pause shows that they wait for the client. */
   const held = new Map<string, string>()
-  /** Calls executed here that have started but not ended. */
+  /** Calls executed here that have started and not ended. */
   const running = new Map<string, ToolMessage>()
-  /** Arguments of members' calls. The key is the id of the completion with the call's index. */
+  /** Arguments of members' calls, by their completion and index. */
   const ofMembers = new Map<string, string>()
   return {
     piece({ id, round, name, arguments: delta }: Extract<RunStep, { type: 'call' }>, isNew: boolean): UiChunk[] {
@@ -61,16 +61,13 @@ export function createCalls(executed: (name: string) => object) {
       if (message.needs === undefined) running.set(message.id, message)
       return message.needs === 'result' && held.has(id) ? [input(id, message.toolName, held.get(id) ?? '')] : []
     },
-    /**
-     * Returns placeholder outputs for the delegate calls whose members wait. Without these outputs, the client would
-     * not send its user's decisions.
-     */
+    /** Delegations whose members wait. Without an output for each, the client would not send its decisions. */
     working: (): UiChunk[] =>
       [...running].map(([, { toolName, ...call }]) => {
         const fields = { toolCallId: roundCallId(call), dynamic: true, ...executed(toolName) }
         return { type: 'tool-output-available', ...fields, output: MEMBER_WAITS }
       }),
-    /** Returns the chunks for a call that a pause waits for. A member's call has not been sent before. */
+    /** A call that a pause waits for. A member's call was not sent before. */
     asked(message: ToolMessage, text: string): UiChunk[] {
       const toolCallId = clientCallId(message)
       if (message.needs !== 'approval')
@@ -78,7 +75,7 @@ export function createCalls(executed: (name: string) => object) {
       available.add(toolCallId)
       return approvalChunks(message, text)
     },
-    /** Records a member's completion. Its calls are sent only if they wait for the client or its user. */
+    /** Records a member's completion. Its calls are sent only if a client must resolve them. */
     note({ id, toolCalls }: AssistantMessage): void {
       for (const [sequence, call] of toolCalls.entries()) ofMembers.set(`${id} ${sequence}`, call.arguments)
     },
@@ -104,8 +101,8 @@ export function memberChunks(
 }
 
 /**
- * Returns the chunks for a call that waits for a decision. The call is sent again as one of the client's own calls: the
- * client sends its answers only when all of its own calls are done.
+ * A call that waits for a decision. It is sent again as the client's call, because the client responds only when all of
+ * its own calls are done.
  */
 function approvalChunks(message: ToolMessage, text: string): UiChunk[] {
   const [toolCallId, toolName] = [clientCallId(message), message.toolName]

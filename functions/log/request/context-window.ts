@@ -8,7 +8,7 @@ import { weighStored } from './token-weight.ts'
 const TYPICAL_WEIGHT = 2_000
 /** Minimum number of messages per read while reading the current turn. */
 const TURN_PAGE = 100
-/** Messages are loaded up to this multiple of the token limit, because a provider may count fewer tokens than the estimate. */
+/** Factor by which more is loaded than fits, because a provider may count fewer tokens than the estimate. */
 const LOADED = 1.5
 
 export interface ContextWindow {
@@ -25,15 +25,16 @@ export interface ContextWindow {
 
 export interface LoadedLog {
   readonly messages: readonly Message[]
-  /** Whether `messages` has every message that is sent. */
+  /** Whether no message that is sent is missing. */
   readonly isWhole: boolean
 }
 
 /**
- * Creates a window that limits how much of a log is loaded (promises R7). The log is loaded back to the start of the decided
- * context, or until as much is loaded as can fit `maxTokens` tokens. The turn of `currentRun` is loaded completely, whatever its
- * size (promises R3). The turn consists of the run's messages. If the run has no input, the turn also has the messages of the
- * runs that it continues. `mediaFrom`: the first message of earlier turns that is sent with its media; if undefined, none is.
+ * Creates a window that limits how much of a log is loaded (promises R7): back to the start of the decided context, or
+ * as much as can fit `maxTokens` tokens.
+ * The turn of `currentRun` is loaded completely, whatever its size (promises R3). It consists of the run's messages
+ * and, if the run has no input of its own, those of the runs that it continues. `mediaFrom`: the first message of
+ * earlier turns that is sent with its media; by default none is.
  */
 export function createContextWindow(
   currentRun: string,
@@ -51,16 +52,13 @@ export function createContextWindow(
   /** `reached`: the start of the decided context was read. `skipped`: a message after that start did not fit. */
   let [reached, skipped] = [false, false]
 
-  /**
-   * Whether a message belongs to the current turn. If the run has no input, earlier messages belong to the turn until an input is
-   * found or the token limit is reached.
-   */
+  /** Whether a message is of the current turn. A run without an input searches for one up to the token limit. */
   const isOfTurn = (message: Message): boolean =>
     turnOpen && (message.runId === currentRun || (turn.at(-1)?.role !== 'user' && turnWeight <= most))
 
   function take(message: Message): void {
     if (!isLeaders(message)) {
-      // Messages of members are needed only from this run. Messages of members from earlier runs are not sent again.
+      // A member needs its messages of this run. Messages of its earlier runs are not sent again.
       if (message.runId === currentRun) turn.push(message)
       return
     }
