@@ -39,7 +39,6 @@ const USUAL = [
     name: 'sharing',
     include: [...SHARING, ...without([...NAMED_RUN, TIMES])],
     isolate: false,
-    testTimeout: 600_000,
   },
 ]
 

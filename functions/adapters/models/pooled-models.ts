@@ -33,6 +33,7 @@ export function poolModels(create: (raw: RawArguments) => StreamingModel): (requ
       try {
         return await pooled.model.doStream(options)
       } finally {
+        pooled.raw.current = []
         if (idle.length < MAX_IDLE_MODELS) idle.push(pooled)
       }
     },
