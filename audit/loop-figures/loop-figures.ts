@@ -1,0 +1,46 @@
+import { readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { executedFiles } from './executed-files.ts'
+import { importCycles } from './import-cycles.ts'
+
+/**
+ * Prints how much code a reader of a turn meets: `npm run figures`. The record "one step function" in docs/design/decisions/ has
+ * the figures of several versions.
+ */
+const ROOT = join(import.meta.dirname, '../..')
+const AGENT = 'functions/agent/'
+const LOOP = `${AGENT}loop/`
+/** Longest list that the output names. */
+const MAX_NAMED = 60
+
+const sources = readdirSync(join(ROOT, 'functions'), { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.ts'))
+  .map((name) => `functions/${name}`)
+const textOf = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
+const lines = sources
+  .filter((path) => path.startsWith(LOOP))
+  .reduce((sum, path) => sum + textOf(path).split('\n').length - 1, 0)
+const executed = (await executedFiles(ROOT)).filter((path) => path.startsWith(AGENT))
+
+function print(name: string, paths: readonly string[]): void {
+  console.log(`${name}: ${paths.length}`)
+  for (const path of paths.slice(0, MAX_NAMED)) console.log(`  ${path}`)
+}
+
+console.log(`lines of agent/loop: ${lines}`)
+print(
+  'files of agent/loop that a run with one tool call executes',
+  executed.filter((path) => path.startsWith(LOOP)),
+)
+print(
+  'other files of agent that it executes',
+  executed.filter((path) => !path.startsWith(LOOP)),
+)
+print(
+  'files that name the type RunState',
+  sources.filter((path) => /\bRunState\b/.test(textOf(path))),
+)
+print(
+  'cycles of imports, static or dynamic',
+  importCycles(ROOT, sources).map((cycle) => cycle.join(' > ')),
+)
