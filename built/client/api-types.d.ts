@@ -622,6 +622,8 @@ export type Run = {
 /** The request of AG-UI. `threadId` names the session. `state`, `context` and `forwardedProps` are ignored. */
 export type RunAgentInput = {
     readonly threadId: string;
+    /** Clients before version 1.0 omit it. */
+    readonly protocolVersion?: string;
     readonly runId: string;
     /** Messages in the format of AG-UI. */
     readonly messages: readonly ({

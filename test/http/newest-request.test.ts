@@ -5,7 +5,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { makeTool } from '../agent/harness.ts'
 import { expectJson, openHttpHarness } from './harness.ts'
 import type { HttpHarness } from './harness.ts'
-import { agUiAgent, runAgUi, say } from './ag-ui/client.ts'
+import { agUiAgent, pendingCalls, runAgUi, say } from './ag-ui/client.ts'
 import { chatTransport, TestChat } from './ai-sdk/client.ts'
 import { openAiClient, refusal } from './openai/openai-client.ts'
 
@@ -133,9 +133,8 @@ test('over AG-UI, the model is sent the tools of the next run', async () => {
   harness = await openHttpHarness({ script })
   const agent = agUiAgent(harness, [say('I want my money.')])
   for (const name of ['to_billing', 'refund']) {
-    const { events } = await runAgUi(agent, { tools: [plainTool(name)] })
-    const { outcome } = events.at(-1) as unknown as { outcome: { pendingToolCallIds: string[] } }
-    const toolCallId = outcome.pendingToolCallIds[0] ?? ''
+    await runAgUi(agent, { tools: [plainTool(name)] })
+    const [toolCallId = ''] = pendingCalls(agent, name)
     agent.addMessage({ id: crypto.randomUUID(), role: 'tool', toolCallId, content: 'yes' })
   }
   await runAgUi(agent, { tools: [plainTool('look')] })

@@ -15,15 +15,16 @@ export interface AgUiEvents {
   breakOff(reason: { readonly message: string; readonly code: string }): AgUiEvent[]
 }
 
-/** The client's ids of the thread and the run, and our id of the run. */
+/** The client's ids of the thread and the run, our id of the run, and the protocol version that the client declares. */
 interface Names {
   readonly threadId: string
   readonly runId: string
   readonly ours: string
+  readonly protocolVersion?: string | undefined
 }
 
 /** Converts a run to AG-UI events: the leader's rounds, and each member's rounds as a subagent. */
-export function createAgUiEvents({ threadId, runId, ours }: Names): AgUiEvents {
+export function createAgUiEvents({ threadId, runId, ours, protocolVersion }: Names): AgUiEvents {
   const threads = new Map<string, Thread>()
   const threadOf = (step: Exclude<RunStep, { type: 'notice' }>): { thread: Thread; before: AgUiEvent[] } => {
     const id = step.parentMessageId ?? ''
@@ -71,20 +72,24 @@ export function createAgUiEvents({ threadId, runId, ours }: Names): AgUiEvents {
         const { message = 'the run failed', code } = run.error ?? {}
         return [...closed, { type: 'RUN_ERROR', message, ...definedFields({ code }) }]
       }
-      const finished = { type: 'RUN_FINISHED', threadId, runId, outcome: outcomeOf(end) }
+      const outcome = outcomeOf(end, protocolVersion)
+      const finished = { type: 'RUN_FINISHED', threadId, runId, ...definedFields({ outcome }) }
       const usage = usageSince(run.usage, end.usedBefore)
       return [...closed, Object.keys(usage).length === 0 ? finished : { ...finished, usage: [usage] }]
     },
   }
 }
 
-function outcomeOf({ run, waiting }: RunEnd): object {
-  if (run.status === 'cancelled') return { type: 'cancelled' }
+/**
+ * The outcome of a run. Calls that wait for the client are not listed, because clients before protocol version 1.0 reject
+ * an outcome with further fields. They also reject the type `cancelled`, so they get no outcome then.
+ */
+function outcomeOf({ run, waiting }: RunEnd, protocolVersion: string | undefined): object | undefined {
+  if (run.status === 'cancelled') return protocolVersion === undefined ? undefined : { type: 'cancelled' }
   const approvals = waiting.filter(({ message }) => message.needs === 'approval')
   if (approvals.length > 0)
     return { type: 'interrupt', interrupts: approvals.map(({ message }) => interruptOf(message)) }
-  const pending = waiting.map(({ message }) => agUiCallId(message))
-  return { type: 'success', ...(pending.length === 0 ? {} : { pendingToolCallIds: pending }) }
+  return { type: 'success' }
 }
 
 const interruptOf = (message: ToolMessage): object => ({

@@ -1,8 +1,10 @@
+import { definedFields } from '../../domain/defined-fields.ts'
 import type { ClientTool } from '../../domain/runs/run.ts'
 import { invalidRequest, parseItems } from '../middleware/validation.ts'
 import type { ChatMessage } from '../openai/chat/chat-schemas.ts'
-import { readChatMessages } from '../openai/chat/chat-request.ts'
+import { readChatMessages, refused } from '../openai/chat/chat-request.ts'
 import type { ChatInput } from '../openai/chat/chat-request.ts'
+import { isImageAddress } from '../v1/messages/incoming-images.ts'
 import { agUiMessage } from './schemas.ts'
 import type { AgUiMessage, RunAgentInput } from './schemas.ts'
 
@@ -13,7 +15,7 @@ export function readAgUiInput(body: RunAgentInput): {
 } {
   const messages = parseItems('body.messages', agUiMessage, body.messages)
   const placed = messages.flatMap((message, at) =>
-    chatMessages(message).map((one) => ({ message: one, at: placeOf(at), bytesAt: 'source.value' })),
+    chatMessages(message, at).map((one) => ({ message: one, at: placeOf(at), bytesAt: bytesAt(message) })),
   )
   const talk = readChatMessages(placed)
   const failed = new Map(
@@ -47,13 +49,22 @@ function isApproved({ status, payload }: NonNullable<RunAgentInput['resume']>[nu
   return typeof payload === 'object' ? payload.approved : payload === true
 }
 
-function chatMessages(message: AgUiMessage): ChatMessage[] {
+/** The field of each part that holds its bytes or its address. */
+function bytesAt(message: AgUiMessage): string[] {
+  if (message.role !== 'user' || typeof message.content === 'string') return []
+  return message.content.map((part) => {
+    if (part.type !== 'binary') return 'source.value'
+    return typeof part.data === 'string' ? 'data' : 'url'
+  })
+}
+
+function chatMessages(message: AgUiMessage, at: number): ChatMessage[] {
   switch (message.role) {
     case 'system':
     case 'developer':
       return [{ role: message.role, content: message.content }]
     case 'user':
-      return [{ role: 'user', content: userContent(message.content) }]
+      return [{ role: 'user', content: userContent(message.content, `${placeOf(at)}.content`) }]
     case 'assistant': {
       const calls = (message.toolCalls ?? []).map((call) => ({ ...call, type: 'function' as const }))
       return [{ role: 'assistant', content: message.content ?? null, tool_calls: calls.length === 0 ? null : calls }]
@@ -68,14 +79,32 @@ function chatMessages(message: AgUiMessage): ChatMessage[] {
 
 type UserContent = Extract<AgUiMessage, { role: 'user' }>['content']
 
-function userContent(content: UserContent): Extract<ChatMessage, { role: 'user' }>['content'] {
+function userContent(content: UserContent, path: string): Extract<ChatMessage, { role: 'user' }>['content'] {
   if (typeof content === 'string') return content
-  return content.map((part) => {
+  return content.map((part, index) => {
     if (part.type === 'text') return part
+    if (part.type === 'binary') return mediaPart(binaryUrl(part, `${path}[${index}].url`), part)
     const { source } = part
-    const url = source.type === 'url' ? source.value : `data:${source.mimeType};base64,${source.value}`
-    return part.type === 'image'
-      ? { type: 'image_url' as const, image_url: { url } }
-      : { type: 'file' as const, file: { file_data: url } }
+    const url = source.type === 'url' ? source.value : dataUrl(source.mimeType, source.value)
+    return mediaPart(url, part.type === 'image' ? { mimeType: 'image/' } : {})
   })
+}
+
+type BinaryPart = Extract<Exclude<UserContent, string>[number], { type: 'binary' }>
+
+const dataUrl = (mimeType: string, data: string): string => `data:${mimeType};base64,${data}`
+
+function mediaPart(url: string, { mimeType = '', filename }: Partial<Pick<BinaryPart, 'mimeType' | 'filename'>>) {
+  if (isImage(mimeType)) return { type: 'image_url' as const, image_url: { url } }
+  return { type: 'file' as const, file: { file_data: url, ...definedFields({ filename: filename ?? undefined }) } }
+}
+
+const isImage = (mimeType: string): boolean => /^image\//i.test(mimeType)
+
+/** The address of a part, or its bytes as a data URL. Only images may have another address. */
+function binaryUrl({ mimeType, data, url }: BinaryPart, path: string): string {
+  if (typeof data === 'string' || typeof url !== 'string') return dataUrl(mimeType, data ?? '')
+  if (isImageAddress(url) && !isImage(mimeType))
+    throw refused(path, 'must be a data URL: only an image, with a mimeType such as image/png, may have an address')
+  return url
 }

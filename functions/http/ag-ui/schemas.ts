@@ -1,6 +1,6 @@
 import { z } from '@hono/zod-openapi'
 import { jsonObject, objectOrNull, sessionId } from '../v1/fields.ts'
-import { clientTool, toolList } from '../v1/messages/input-schema.ts'
+import { clientTool, FILENAME, toolList } from '../v1/messages/input-schema.ts'
 
 const text = z.object({ type: z.literal('text'), text: z.string() })
 const data = z.object({
@@ -19,8 +19,21 @@ const part = z.discriminatedUnion(
     text,
     z.object({ type: z.literal('image'), source: imageSource }),
     z.object({ type: z.literal('document'), source: data }),
+    // The form of clients before protocol version 1.0.
+    z
+      .object({
+        type: z.literal('binary'),
+        mimeType: z.string().max(255),
+        data: z.string().nullish(),
+        url: z.string().nullish(),
+        filename: z.string().regex(FILENAME, 'must be a file name, without a folder').nullish(),
+      })
+      .refine(({ data: bytes, url }) => typeof (bytes ?? url) === 'string', {
+        path: ['data'],
+        message: 'is required, unless there is a url: an id alone is not supported',
+      }),
   ],
-  'must be of type text, image or document',
+  'must be of type text, image, document or binary',
 )
 const id = z.string().max(2_048)
 const message = z.discriminatedUnion(
@@ -54,6 +67,7 @@ export type AgUiMessage = z.output<typeof message>
 export const runAgentInput = z
   .object({
     threadId: sessionId,
+    protocolVersion: z.string().max(64).optional().openapi({ description: 'Clients before version 1.0 omit it.' }),
     runId: z.string().min(1).max(255),
     messages: z.array(jsonObject).openapi({ description: 'Messages in the format of AG-UI.' }),
     tools: toolList(

@@ -62,12 +62,12 @@ function agUiStream(
   dependencies: RouteDependencies,
   c: Context<AppEnv>,
   call: OpenRequest,
-  { threadId, runId }: RunAgentInput,
+  { threadId, runId, protocolVersion }: RunAgentInput,
   run: FollowedRun,
 ): Response {
   const data = (value: unknown): string => `data: ${jsonText(value)}\n\n`
   const response = streamEvents(dependencies, c, call, async function* frames(signal) {
-    const events = createAgUiEvents({ threadId, runId, ours: run.runId })
+    const events = createAgUiEvents({ threadId, runId, ours: run.runId, protocolVersion })
     const last = (end: RunEnd | undefined) =>
       end === undefined ? events.breakOff(call.signal.aborted ? keyRevoked() : STOPPING) : events.end(end)
     yield events.start().map(data).join('')

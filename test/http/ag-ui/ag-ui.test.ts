@@ -5,7 +5,7 @@ import { completionOf, makeTool } from '../../agent/harness.ts'
 import { PNG } from '../../fixtures/png.ts'
 import { expectJson, heldTurn, openHttpHarness } from '../harness.ts'
 import type { HttpHarness } from '../harness.ts'
-import { agUiAgent, runAgUi, say } from './client.ts'
+import { agUiAgent, pendingCalls, runAgUi, say } from './client.ts'
 
 let harness: HttpHarness
 afterEach(() => harness.close())
@@ -18,6 +18,14 @@ const weather = { name: 'weather', description: '', parameters: { type: 'object'
 const agent = (messages?: Message[]): HttpAgent => agUiAgent(harness, messages)
 const log = async (): Promise<Record<string, unknown>[]> =>
   (await expectJson<{ data: Record<string, unknown>[] }>(harness, 200, 'GET', '/v1/sessions/talk/messages')).data
+
+/** Sends an input as clients before version 1.0 send it, and returns the events. */
+async function postInput(fields: object): Promise<Record<string, unknown>[]> {
+  const body = { threadId: 'talk', runId: 'r', tools: [], context: [], ...fields }
+  const response = await harness.send('POST', '/v1/ag-ui/default', body)
+  const frames = (await response.text()).split('\n\n').filter((frame) => frame !== '')
+  return frames.map((frame) => JSON.parse(frame.slice('data: '.length)) as Record<string, unknown>)
+}
 
 describe('an AG-UI run', () => {
   test('emits its reasoning, texts, tool calls with results, and usage', async () => {
@@ -95,6 +103,31 @@ describe('an AG-UI run', () => {
     expect(harness.requests[0]?.messages[0]?.parts).toMatchObject([{ type: 'text' }, { mediaType: 'image/png' }])
   })
 
+  test('stores the binary parts of older clients like other media', async () => {
+    await open()
+    const content = [
+      { type: 'text', text: 'What is it?' },
+      { type: 'binary', mimeType: 'image/png', data: PNG },
+      { type: 'binary', mimeType: 'text/csv', data: 'YSxi', filename: 'table.csv' },
+      { type: 'binary', mimeType: 'image/png', url: `data:image/png;base64,${PNG}` },
+    ]
+    const events = await postInput({ messages: [{ id: 'm', role: 'user', content }] })
+    expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' } })
+    const [input] = await log()
+    expect(input?.['parts']).toMatchObject([
+      { type: 'text' },
+      { type: 'image', media_type: 'image/png' },
+      { type: 'file', media_type: 'text/csv', filename: 'table.csv', bytes: 3 },
+      { type: 'image', media_type: 'image/png' },
+    ])
+    expect(harness.requests[0]?.messages[0]?.parts).toMatchObject([
+      { type: 'text' },
+      { mediaType: 'image/png' },
+      { mediaType: 'text/csv' },
+      { mediaType: 'image/png' },
+    ])
+  })
+
   test('of a team emits its members as subagents', async () => {
     await open({
       agents: [{ name: 'default', members: ['other'] }],
@@ -133,9 +166,11 @@ describe('a waiting call', () => {
     const one = agent([say('How is the weather?')])
     for (const answer of ['rain', 'more rain']) {
       const { events } = await runAgUi(one, { tools: [weather] })
-      const { outcome } = events.at(-1) as unknown as { outcome: { pendingToolCallIds: string[] } }
-      expect(outcome.pendingToolCallIds).toHaveLength(1)
-      const toolCallId = outcome.pendingToolCallIds[0] ?? ''
+      // Clients before protocol version 1.0 reject an outcome with further fields.
+      expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' } })
+      expect(Object.keys(events.at(-1)?.['outcome'] ?? {})).toEqual(['type'])
+      const [toolCallId = '', ...more] = pendingCalls(one, 'weather')
+      expect(more).toEqual([])
       one.addMessage({ id: crypto.randomUUID(), role: 'tool', toolCallId, content: answer })
     }
     const { types } = await runAgUi(one, { tools: [weather] })
@@ -163,7 +198,6 @@ describe('a waiting call', () => {
     const strict = { ...weather, parameters, metadata: { strict: true } }
     const { events } = await runAgUi(agent([say('How is the weather?')]), { tools: [strict] })
     expect(events.at(-1)).toMatchObject({ outcome: { type: 'success' } })
-    expect(events.at(-1)).not.toHaveProperty('outcome.pendingToolCallIds')
     expect((await log()).find(({ role }) => role === 'tool')).toMatchObject({ status: 'error' })
   })
 
@@ -214,6 +248,18 @@ describe('an AG-UI stream that ends early', () => {
     expect((await running).events.at(-1)).toMatchObject({ outcome: { type: 'cancelled' } })
   })
 
+  test('ends without an outcome if its run was cancelled and the client is older than version 1.0', async () => {
+    const held = heldTurn()
+    await open({ script: [held.turn] })
+    const running = postInput({ messages: [say('Think')] })
+    await expect.poll(() => harness.requests.length).toBe(1)
+    const { data } = await expectJson<{ data: { id: string }[] }>(harness, 200, 'GET', '/v1/sessions/talk/runs')
+    await expectJson(harness, 202, 'POST', `/v1/sessions/talk/runs/${data[0]?.id}/cancel`)
+    const last = (await running).at(-1)
+    expect(last).toMatchObject({ type: 'RUN_FINISHED', threadId: 'talk' })
+    expect(last).not.toHaveProperty('outcome')
+  })
+
   test('ends with an error as its last event if the model failed', async () => {
     await open({
       script: [
@@ -237,6 +283,7 @@ describe('an AG-UI stream that ends early', () => {
 })
 
 describe('an invalid input is rejected with its field, and nothing is stored', () => {
+  const binary = (part: object) => ({ messages: [{ id: 'm', role: 'user', content: [{ type: 'binary', ...part }] }] })
   const image = (source: object) => ({ messages: [{ id: 'm', role: 'user', content: [{ type: 'image', source }] }] })
   test.each<[string, object, number, string]>([
     ['a bad thread', { threadId: '../x' }, 400, 'body.threadId'],
@@ -268,6 +315,36 @@ describe('an invalid input is rejected with its field, and nothing is stored', (
       image({ type: 'data', value: 'YWJj', mimeType: 'image/png' }),
       422,
       'body.messages[0].content[0].source.value',
+    ],
+    [
+      'a binary part without content',
+      binary({ mimeType: 'image/png', id: 'upload-7' }),
+      400,
+      'body.messages[0].content[0].data',
+    ],
+    [
+      'a binary part that is no image',
+      binary({ mimeType: 'image/png', data: 'YWJj' }),
+      422,
+      'body.messages[0].content[0].data',
+    ],
+    [
+      'a binary part that is not base64',
+      binary({ mimeType: 'text/plain', data: '%' }),
+      400,
+      'body.messages[0].content[0].data',
+    ],
+    [
+      'a binary part at an internal address',
+      binary({ mimeType: 'image/png', url: 'https://127.0.0.1/a.png' }),
+      422,
+      'body.messages[0].content[0].url',
+    ],
+    [
+      'a binary file by address',
+      binary({ mimeType: 'text/plain', url: 'https://a.example/a.txt' }),
+      400,
+      'body.messages[0].content[0].url',
     ],
     ['a tool of ours', { tools: [{ ...weather, name: 'http_fetch' }] }, 400, 'body.tools[0].name'],
     [

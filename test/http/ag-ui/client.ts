@@ -30,4 +30,11 @@ export async function runAgUi(one: HttpAgent, parameters: RunAgentParameters = {
   return { events, types: events.map(({ type }) => type) }
 }
 
+/** The ids of this tool's calls without a result. A client finds its own calls like this. */
+export function pendingCalls({ messages }: HttpAgent, tool: string): string[] {
+  const ended = new Set(messages.flatMap((one) => (one.role === 'tool' ? [one.toolCallId] : [])))
+  const called = messages.flatMap((one) => (one.role === 'assistant' ? (one.toolCalls ?? []) : []))
+  return called.flatMap(({ id, function: { name } }) => (name !== tool || ended.has(id) ? [] : [id]))
+}
+
 export const say = (text: string): Message => ({ id: crypto.randomUUID(), role: 'user', content: text })

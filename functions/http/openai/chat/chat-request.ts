@@ -16,8 +16,8 @@ type ToolMessage = Extract<ChatMessage, { role: 'tool' }>
 export interface PlacedMessage {
   readonly message: ChatMessage
   readonly at: string
-  /** Name of the field with a part's bytes, if it differs from the name in Chat Completions. */
-  readonly bytesAt?: string
+  /** The field with the bytes or the address of each part, if it differs from the name in Chat Completions. */
+  readonly bytesAt?: readonly string[]
 }
 
 /** A result for a call of the last completion. `field`: the field that names its call. */
@@ -30,6 +30,8 @@ interface PlacedResult extends PlacedMessage {
 interface Said<Part> {
   readonly parts: readonly Part[]
   readonly at: string
+  /** See `PlacedMessage`. */
+  readonly bytesAt?: readonly string[]
 }
 
 /** A chat completion request in our format. Until an image is fetched, its part contains only its address. */
@@ -85,7 +87,7 @@ export function readChatMessages(placed: readonly PlacedMessage[]): Omit<ChatInp
     results,
     fresh,
     said: fresh.flatMap(({ message, at, bytesAt }) =>
-      message.role === 'user' ? [{ parts: partsOf(message, at, bytesAt), at }] : [],
+      message.role === 'user' ? [{ parts: partsOf(message, at, bytesAt), at, ...definedFields({ bytesAt }) }] : [],
     ),
   }
 }
@@ -116,17 +118,17 @@ function toolOf({ function: one }: NonNullable<ChatCompletionRequest['tools']>[n
   }
 }
 
-function partsOf({ content }: UserMessage, at: string, bytesAt: string | undefined): RequestPart[] {
+function partsOf({ content }: UserMessage, at: string, bytesAt: readonly string[] | undefined): RequestPart[] {
   if (typeof content === 'string') return [{ type: 'text', text: content }]
   return content.map((part, index): RequestPart => {
     const path = `${at}.content[${index}]`
     if (part.type === 'text') return { type: 'text', text: part.text }
-    if (part.type === 'image_url') return imageOf(part.image_url.url, `${path}.${bytesAt ?? 'image_url.url'}`)
+    if (part.type === 'image_url') return imageOf(part.image_url.url, `${path}.${bytesAt?.[index] ?? 'image_url.url'}`)
     const { filename, file_data: data, file_id: id } = part.file
     if (id !== undefined) throw refused(`${path}.file.file_id`, 'is not supported: send the file as file_data')
     return {
       type: 'file',
-      ...bytesOf(data ?? '', `${path}.${bytesAt ?? 'file.file_data'}`, ''),
+      ...bytesOf(data ?? '', `${path}.${bytesAt?.[index] ?? 'file.file_data'}`, ''),
       ...definedFields({ filename }),
     }
   })

@@ -14,9 +14,13 @@ export async function withTurnImages<Accepted>(
   accept: (turn: ReadyTurn) => Promise<Accepted>,
 ): Promise<Accepted> {
   const { input } = turn
-  const content = input.said.map(({ parts, at }) => ({ path: `body.${at}.content`, field, parts }))
+  const content = input.said.map(({ parts, at, bytesAt }) => ({
+    path: `body.${at}.content`,
+    field: (index: number) => bytesAt?.[index] ?? field,
+    parts,
+  }))
   return withImages(dependencies, { tenant, signal }, content, (ready) => {
-    const said = input.said.map(({ at }, index) => ({ at, parts: ready[index] ?? [] }))
+    const said = input.said.map((one, index) => ({ ...one, parts: ready[index] ?? [] }))
     return accept({ ...turn, input: { ...input, said } })
   })
 }

@@ -33,10 +33,10 @@ export interface ImageAddress {
 /** Content of a request: with its bytes, or an image by its address. */
 export type RequestPart = IncomingPart | ImageAddress
 
-/** A list of parts with its path in the request. `field`: name of the field with a part's bytes. */
+/** A list of parts with its path in the request. `field`: name of the field with a part's bytes, by the part's index. */
 export interface PlacedParts {
   readonly path: string
-  readonly field: string
+  readonly field: string | ((index: number) => string)
   /** Name of the field with an image's address, if it is not `field`. */
   readonly addressField?: string
   readonly parts: readonly RequestPart[]
@@ -75,6 +75,9 @@ export const createImageBudget = (): ByteBudget =>
 /** Whether a facade must fetch an image from this address. True for a URL with another scheme than `data:`. */
 export const isImageAddress = (url: string): boolean => /^[a-z][a-z0-9+.-]*:/i.test(url) && !/^data:/i.test(url)
 
+const nameOf = (field: PlacedParts['field'], index: number): string =>
+  typeof field === 'string' ? field : field(index)
+
 const isByAddress = (part: RequestPart): part is ImageAddress => 'url' in part
 
 /**
@@ -90,7 +93,9 @@ export async function withImages<Accepted>(
 ): Promise<Accepted> {
   await refuseFalseImages(content)
   const wanted = content.flatMap(({ path, field, addressField = field, parts }) =>
-    parts.flatMap((part, index) => (isByAddress(part) ? [{ ...part, path: `${path}[${index}].${addressField}` }] : [])),
+    parts.flatMap((part, index) =>
+      isByAddress(part) ? [{ ...part, path: `${path}[${index}].${nameOf(addressField, index)}` }] : [],
+    ),
   )
   return withFetched(dependencies, caller, wanted, (fetched) => {
     const left = [...fetched]
@@ -192,7 +197,7 @@ async function refuseFalseImages(content: readonly PlacedParts[]): Promise<void>
       if (part.type !== 'image' || isByAddress(part)) continue
       const { fileTypeFromBuffer } = await import('file-type')
       const message = imageFault(part.mediaType, (await fileTypeFromBuffer(part.data))?.mime)
-      if (message !== undefined) errors.push({ path: `${path}[${index}].${field}`, message })
+      if (message !== undefined) errors.push({ path: `${path}[${index}].${nameOf(field, index)}`, message })
     }
   if (errors.length > 0) throw unusable('invalid_media', errors)
 }

@@ -19,7 +19,7 @@ const MEDIA_TYPE = /^[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,63}\/[A-Za-z0-9][A-Za-z0-
 const IMAGE_TYPE = /^[Ii][Mm][Aa][Gg][Ee]\/[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,63}$/
 /** No control characters, no folders. */
 // eslint-disable-next-line no-control-regex
-const FILENAME = /^[^\u0000-\u001f\u007f/\\]{1,255}$/
+export const FILENAME = /^[^\u0000-\u001f\u007f/\\]{1,255}$/
 
 const base64 = z
   .string()

@@ -115,6 +115,26 @@ const FORMATS: readonly Format[] = [
     }),
     field: 'body.messages[0].content[1].source.value',
   },
+  {
+    name: 'AG-UI before version 1.0',
+    path: '/v1/ag-ui/default',
+    body: (url) => ({
+      threadId: 'binary-thread',
+      runId: 'r',
+      tools: [],
+      messages: [
+        {
+          id: 'm',
+          role: 'user',
+          content: [
+            { type: 'text', text: 'look' },
+            { type: 'binary', mimeType: 'image/png', url },
+          ],
+        },
+      ],
+    }),
+    field: 'body.messages[0].content[1].url',
+  },
 ]
 
 /** The media of the last model request, with their bytes. */
