@@ -19,14 +19,6 @@ const agent = (messages?: Message[]): HttpAgent => agUiAgent(harness, messages)
 const log = async (): Promise<Record<string, unknown>[]> =>
   (await expectJson<{ data: Record<string, unknown>[] }>(harness, 200, 'GET', '/v1/sessions/talk/messages')).data
 
-/** Sends an input as clients before version 1.0 send it, and returns the events. */
-async function postInput(fields: object): Promise<Record<string, unknown>[]> {
-  const body = { threadId: 'talk', runId: 'r', tools: [], context: [], ...fields }
-  const response = await harness.send('POST', '/v1/ag-ui/default', body)
-  const frames = (await response.text()).split('\n\n').filter((frame) => frame !== '')
-  return frames.map((frame) => JSON.parse(frame.slice('data: '.length)) as Record<string, unknown>)
-}
-
 describe('an AG-UI run', () => {
   test('emits its reasoning, texts, tool calls with results, and usage', async () => {
     await open({
@@ -101,31 +93,6 @@ describe('an AG-UI run', () => {
     ]
     await runAgUi(agent([{ id: 'm', role: 'user', content }]))
     expect(harness.requests[0]?.messages[0]?.parts).toMatchObject([{ type: 'text' }, { mediaType: 'image/png' }])
-  })
-
-  test('stores the binary parts of older clients like other media', async () => {
-    await open()
-    const content = [
-      { type: 'text', text: 'What is it?' },
-      { type: 'binary', mimeType: 'image/png', data: PNG },
-      { type: 'binary', mimeType: 'text/csv', data: 'YSxi', filename: 'table.csv' },
-      { type: 'binary', mimeType: 'image/png', url: `data:image/png;base64,${PNG}` },
-    ]
-    const events = await postInput({ messages: [{ id: 'm', role: 'user', content }] })
-    expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' } })
-    const [input] = await log()
-    expect(input?.['parts']).toMatchObject([
-      { type: 'text' },
-      { type: 'image', media_type: 'image/png' },
-      { type: 'file', media_type: 'text/csv', filename: 'table.csv', bytes: 3 },
-      { type: 'image', media_type: 'image/png' },
-    ])
-    expect(harness.requests[0]?.messages[0]?.parts).toMatchObject([
-      { type: 'text' },
-      { mediaType: 'image/png' },
-      { mediaType: 'text/csv' },
-      { mediaType: 'image/png' },
-    ])
   })
 
   test('of a team emits its members as subagents', async () => {
@@ -248,18 +215,6 @@ describe('an AG-UI stream that ends early', () => {
     expect((await running).events.at(-1)).toMatchObject({ outcome: { type: 'cancelled' } })
   })
 
-  test('ends without an outcome if its run was cancelled and the client is older than version 1.0', async () => {
-    const held = heldTurn()
-    await open({ script: [held.turn] })
-    const running = postInput({ messages: [say('Think')] })
-    await expect.poll(() => harness.requests.length).toBe(1)
-    const { data } = await expectJson<{ data: { id: string }[] }>(harness, 200, 'GET', '/v1/sessions/talk/runs')
-    await expectJson(harness, 202, 'POST', `/v1/sessions/talk/runs/${data[0]?.id}/cancel`)
-    const last = (await running).at(-1)
-    expect(last).toMatchObject({ type: 'RUN_FINISHED', threadId: 'talk' })
-    expect(last).not.toHaveProperty('outcome')
-  })
-
   test('ends with an error as its last event if the model failed', async () => {
     await open({
       script: [
@@ -279,94 +234,5 @@ describe('an AG-UI stream that ends early', () => {
       'TEXT_MESSAGE_END',
       'RUN_ERROR',
     ])
-  })
-})
-
-describe('an invalid input is rejected with its field, and nothing is stored', () => {
-  const binary = (part: object) => ({ messages: [{ id: 'm', role: 'user', content: [{ type: 'binary', ...part }] }] })
-  const image = (source: object) => ({ messages: [{ id: 'm', role: 'user', content: [{ type: 'image', source }] }] })
-  test.each<[string, object, number, string]>([
-    ['a bad thread', { threadId: '../x' }, 400, 'body.threadId'],
-    ['no run id', { runId: '' }, 400, 'body.runId'],
-    ['no messages', { messages: [] }, 400, 'body.messages'],
-    ['an unknown role', { messages: [{ id: 'm', role: 'robot', content: '' }] }, 400, 'body.messages[0].role'],
-    [
-      'an image at an internal address',
-      image({ type: 'url', value: 'https://127.0.0.1/a.png', mimeType: 'image/png' }),
-      422,
-      'body.messages[0].content[0].source.value',
-    ],
-    [
-      'a document by address',
-      {
-        messages: [
-          {
-            id: 'm',
-            role: 'user',
-            content: [{ type: 'document', source: { type: 'url', value: 'https://a.example', mimeType: 'a/b' } }],
-          },
-        ],
-      },
-      400,
-      'body.messages[0].content[0].source.type',
-    ],
-    [
-      'an image that is none',
-      image({ type: 'data', value: 'YWJj', mimeType: 'image/png' }),
-      422,
-      'body.messages[0].content[0].source.value',
-    ],
-    [
-      'a binary part without content',
-      binary({ mimeType: 'image/png', id: 'upload-7' }),
-      400,
-      'body.messages[0].content[0].data',
-    ],
-    [
-      'a binary part that is no image',
-      binary({ mimeType: 'image/png', data: 'YWJj' }),
-      422,
-      'body.messages[0].content[0].data',
-    ],
-    [
-      'a binary part that is not base64',
-      binary({ mimeType: 'text/plain', data: '%' }),
-      400,
-      'body.messages[0].content[0].data',
-    ],
-    [
-      'a binary part at an internal address',
-      binary({ mimeType: 'image/png', url: 'https://127.0.0.1/a.png' }),
-      422,
-      'body.messages[0].content[0].url',
-    ],
-    [
-      'a binary file by address',
-      binary({ mimeType: 'text/plain', url: 'https://a.example/a.txt' }),
-      400,
-      'body.messages[0].content[0].url',
-    ],
-    ['a tool of ours', { tools: [{ ...weather, name: 'http_fetch' }] }, 400, 'body.tools[0].name'],
-    [
-      'a decision that is none',
-      { resume: [{ interruptId: 'x', status: 'resolved', payload: 7 }] },
-      400,
-      'body.resume[0].payload',
-    ],
-  ])('%s', async (_, fields, status, path) => {
-    await open()
-    const body = { threadId: 'talk', runId: 'r', messages: [say('x')], tools: [], ...fields }
-    const problem = await expectJson(harness, status, 'POST', '/v1/ag-ui/default', body)
-    expect(problem['errors']).toMatchObject([{ path }])
-    expect(await expectJson(harness, 200, 'GET', '/v1/sessions')).toMatchObject({ data: [] })
-  })
-
-  test('a result or a decision for an unknown thread', async () => {
-    await open()
-    const resume = [{ interruptId: 'x', status: 'resolved', payload: true }]
-    const body = { threadId: 'talk', runId: 'r', messages: [], resume }
-    const problem = await expectJson(harness, 409, 'POST', '/v1/ag-ui/default', body)
-    expect(problem['errors']).toMatchObject([{ path: 'body.resume' }])
-    expect(await expectJson(harness, 200, 'GET', '/v1/sessions')).toMatchObject({ data: [] })
   })
 })
