@@ -98,8 +98,8 @@ export const CONTEXT_MUTANTS = [
     ],
     [
       'what a request decides is not recorded',
-      '{ ...definedFields({ context: sized.decision }), notices: stored }',
-      '{ notices: stored }',
+      '{ ...definedFields({ context: sized.decision }), notices }',
+      '{ notices }',
     ],
   ]),
   ...inFile(`${LOOP}/run-loop.ts`, [

@@ -17,23 +17,23 @@ export const LOOP_MUTANTS = [
     ],
     [
       'a completion is stored although the work must stop',
-      '    if (state.signal.aborted) throw new CompletionFailed(state.signal.reason, completion.parts)\n',
+      '    if (state.writer.signal.aborted) throw new CompletionFailed(state.writer.signal.reason, completion.parts)\n',
       '',
     ],
     ['the hand-over is not looked at', 'if (afterRound.aborted) return', 'if (afterRound === null) return'],
     [
       'hand-over without awaiting results',
-      '  await state.writer.settled()\n  await state.store.lease.release',
-      '  await state.store.lease.release',
+      '  await state.writer.settled()\n  await state.writer.release',
+      '  await state.writer.release',
     ],
-    ['hand-over without releasing', '  await state.store.lease.release(state.held.lease)\n', ''],
+    ['hand-over without releasing', '  await state.writer.release()\n', ''],
     ['the last round goes on', '    if (over !== undefined) return end', '    if (over === null) return end'],
     [
       'a run ends while results of its last round are being stored',
       '  await state.writer.settled()\n  if (isLeaders(thread))',
       '  if (isLeaders(thread))',
     ],
-    ['a keeper goes on after its run', '      state.keeper.stop()\n', ''],
+    ['a keeper goes on after its run', '      state.writer.stop()\n', ''],
     [
       'there is no last round',
       'const last = lastRoundReason(thread)\n',
@@ -41,36 +41,30 @@ export const LOOP_MUTANTS = [
     ],
     [
       'a pause without looking at the rows again',
-      'ownCalls(thread).map((row) => reader.message',
-      'ownCalls(thread).slice(64).map((row) => reader.message',
+      'ownCalls(thread).map((row) => reads.reader.message',
+      'ownCalls(thread).slice(64).map((row) => reads.reader.message',
     ],
     [
       'a pause without awaiting results',
-      'const { lease } = state.held\n  await state.writer.settled()\n  // Some',
-      'const { lease } = state.held\n  // Some',
+      'const { reads, writer } = state\n  await writer.settled()\n  // Some',
+      'const { reads, writer } = state\n  // Some',
     ],
     [
       'a pause although other calls are open',
       "if (waiting.length === 0 || waiting.some((row) => row.status !== 'waiting')) return false",
       'if (waiting.length === 0) return false',
     ],
-    ['a refused pause is taken for one', '    await state.store.readHeader()\n    return false', '    return true'],
     [
       'a steering input runs as queued',
-      'if ((await state.store.readHeader()).queued === 0) return',
-      'if ((await state.store.readHeader()).queued >= 0) return',
+      'if ((await writer.readHeader()).queued === 0) return',
+      'if ((await writer.readHeader()).queued >= 0) return',
     ],
     [
       'a steering input comes before results',
-      '.queued === 0) return\n  await state.writer.settled()\n',
+      '.queued === 0) return\n  await writer.settled()\n',
       '.queued === 0) return\n',
     ],
-    ['a steering input is not emitted', 'events: [messageSteered(message)] }', 'events: [] }'],
-    [
-      'a steering input is not sent to the model',
-      '        remember(thread, [message])\n        return { result: undefined, events: [messageSteered',
-      '        return { result: undefined, events: [messageSteered',
-    ],
+    ['a steering input is not sent to the model', '    if (message !== undefined) remember(thread, [message])\n', ''],
   ]),
   ...inFile(`${LOOP}/run-ending.ts`, [
     ['a refused end is not tried as cancelled', '?? (await endCancelled())', ''],
@@ -83,11 +77,6 @@ export const LOOP_MUTANTS = [
       'what was produced before a cancel is dropped',
       'if (streamed.length === 0) return',
       'if (streamed.length >= 0) return',
-    ],
-    [
-      'calls that an end closes are not told',
-      '...closed.map(callCompleted)',
-      '...closed.slice(1_000).map(callCompleted)',
     ],
     [
       'a failed run keeps no error message',
@@ -133,20 +122,13 @@ export const LOOP_MUTANTS = [
     ],
     ['what summaries took is forgotten', '  takeNoteOfSummaries(leader, held.run, messages)\n', ''],
     ['the session of another is shown', 'held.session ?? (await readSession(state))', 'unreadSession(held)'],
-    ['ids go on from nothing', '    head: lease.head,\n', '    head: undefined,\n'],
-    [
-      'the loss of the lease stops nothing',
-      'AbortSignal.any([keeper.signal, writer.signal, failed.signal])',
-      'AbortSignal.any([writer.signal, failed.signal])',
-    ],
-    [
-      'a failed result stops nothing',
-      'AbortSignal.any([keeper.signal, writer.signal, failed.signal])',
-      'AbortSignal.any([keeper.signal, failed.signal])',
-    ],
-    ['a run that cannot be opened keeps its lease', '  state.keeper.stop()\n  return undefined', '  return undefined'],
+    ['a run that cannot be opened keeps its lease', '  state.writer.stop()\n  return undefined', '  return undefined'],
     ['a run that cannot be opened is left as it is', '    await stopAfter(state, error)\n', ''],
-    ['repaired rows are executed again', '  remember(thread, repaired)\n', ''],
+    [
+      'repaired rows are executed again',
+      '  remember(thread, await state.writer.interruptCalls(',
+      '  void (await state.writer.interruptCalls(',
+    ],
     ['every tool may run again', '?.idempotent === true', '?.idempotent !== undefined'],
     ['no tool may run again', '?.idempotent === true', '?.idempotent === undefined'],
     [
@@ -154,12 +136,11 @@ export const LOOP_MUTANTS = [
       "row.status === 'running' && !isRepeatable(row)",
       "row.status !== 'waiting' && !isRepeatable(row)",
     ],
-    ['repairs are not told', 'events: repaired.map(callCompleted)', 'events: repaired.slice(1_000).map(callCompleted)'],
   ]),
   ...inFile(`${LOOP}/open-thread.ts`, [
     [
       'a model or tools that do not open are waited for',
-      'await raceAbort(withinTime(OPEN_MS, who, open), state.signal)',
+      'await raceAbort(withinTime(OPEN_MS, who, open), state.writer.signal)',
       'await open()',
     ],
   ]),
@@ -207,7 +188,7 @@ export const LOOP_MUTANTS = [
   ...inFile('functions/agent/loop/retrying-store.ts', [
     [
       'a store that does not come back is waited for',
-      "return await raceAbort(withinTime(ATTEMPT_MS, 'the store', attempt), signal)",
+      "return await raceAbort(withinTime(timeoutMs, 'the store', attempt), signal)",
       'return await operation()',
     ],
     ['an attempt that comes back late is lost', '    resolve(result)\n', ''],
@@ -215,22 +196,9 @@ export const LOOP_MUTANTS = [
     ['a store that fails is asked for ever', 'if (clock.now() + wait >= until) throw', 'if (until === 0) throw'],
     [
       'a result that the store refuses for good ends the run',
-      'signal: keeper.lost, isForGood: isLost }),\n    },\n    reader',
-      'signal: keeper.lost, isForGood }),\n    },\n    reader',
+      'signal: keeper.lost, isForGood: isLost })',
+      'signal: keeper.lost, isForGood }) ',
     ],
-    [
-      'a row before its object',
-      'of content.objects) await outputs.put(lease, name',
-      'of content.objects) void outputs.put(lease, name',
-    ],
-    [
-      'a result is told before it is stored',
-      '      const message = await log.completeCall(lease, {',
-      '      void emitInOrder(async () => ({ result: undefined, events: [callCompleted(row)] }))\n      const message = await log.completeCall(lease, {',
-    ],
-    ['a failed write is not known', 'failed.abort(error)', 'void error'],
-    ['settled awaits nothing', '      await Promise.all(pending)\n', ''],
-    ['settled knows no failure', '      failed.signal.throwIfAborted()\n', ''],
   ]),
   ...inFile('functions/agent/loop/context/context.ts', [
     [

@@ -12,6 +12,7 @@ import { nearestTo } from './nearest.ts'
 import { IMPORT_MUTANTS, OUTSIDE_MUTANTS } from './outside.ts'
 import { PROCESS_MUTANTS } from './processes.ts'
 import { ROUND_MUTANTS } from './rounds.ts'
+import { RUN_WRITER_MUTANTS, SHARED_WRITER_MUTANTS } from './run-writer.ts'
 import { SERVING_MUTANTS } from './serving.ts'
 import { SQLITE_MUTANTS } from './sqlite.ts'
 import { TEAM_MUTANTS } from './teams.ts'
@@ -73,11 +74,11 @@ const COSTS = ['sessions/lists/session-list', 'runs/steering-cost', 'runs/follow
 /** Each list of mutants with its suites. The suites run one after the other until one detects the mutant. */
 export const LISTS: readonly { readonly mutants: readonly Mutant[]; readonly suites: readonly Suite[] }[] = [
   {
-    mutants: [...LOOP_MUTANTS, ...ROUND_MUTANTS],
+    mutants: [...LOOP_MUTANTS, ...ROUND_MUTANTS, ...RUN_WRITER_MUTANTS],
     suites: [firstSeeds, agent, otherSeeds, vitest('agent, long', ...LONG)],
   },
   {
-    mutants: TEAM_MUTANTS,
+    mutants: [...TEAM_MUTANTS, ...SHARED_WRITER_MUTANTS],
     suites: [
       vitest('teams', 'test/agent/loop/members'),
       vitest('consolidation', 'test/agent/loop/context/consolidation'),

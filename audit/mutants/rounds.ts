@@ -26,14 +26,8 @@ export const ROUND_MUTANTS = [
     ],
   ]),
   ...inFile('functions/agent/loop/tools/tool-batch.ts', [
-    [
-      'a round is told before it is stored',
-      '  await state.store.log.appendRound(',
-      '  state.emit(messageCompleted(assistant))\n  await state.store.log.appendRound(',
-    ],
-    ['a round is not awaited', '  await state.store.log.appendRound(', '  void state.store.log.appendRound('],
     ['more calls than may be', '.slice(0, MAX_ROUND_CALLS)', '.slice(0)'],
-    ['results carry no generation', '    generation: held.lease.generation,\n', '    generation: 0,\n'],
+    ['results carry no generation', '    generation: writer.generation,\n', '    generation: 0,\n'],
     ['sequences are all 0', '    sequence,\n', '    sequence: 0,\n'],
     [
       'a newer client tool keeps an approved call from executing',
@@ -49,11 +43,11 @@ export const ROUND_MUTANTS = [
     ['a call that was not checked is refused', 'return { needs, isUnchecked: true }', "return { fault: 'unchecked' }"],
     [
       'a run that waits for its turn to check is stalled',
-      'const done = keeper.startWatchdog(CHECKS_MS)',
+      'const done = writer.startWatchdog(CHECKS_MS)',
       'const met = () => undefined',
     ],
     ['checks wait for ever', '() => over.abort()', '() => undefined'],
-    ['checks outlast a cancel', 'AbortSignal.any([over.signal, signal])', 'over.signal'],
+    ['checks outlast a cancel', 'AbortSignal.any([over.signal, writer.signal])', 'over.signal'],
   ]),
   ...inFile('functions/agent/loop/tools/strict-arguments.ts', [
     ['a check whose time is over is made', "signal.aborted ? 'unchecked' : check()", 'check()'],
@@ -68,14 +62,14 @@ export const ROUND_MUTANTS = [
     ['what the log holds counts twice', 'if (storing !== undefined && (await isStored(state, storing))) return', ''],
   ]),
   ...inFile('functions/agent/loop/tools/tool-batch.ts', [
-    ['no look at the clock before a tool starts', '  state.keeper.check()\n', ''],
+    ['no look at the clock before a tool starts', '  state.writer.check()\n', ''],
     ['one call after the other', 'const PARALLEL = 8', 'const PARALLEL = 1'],
     ['any number of calls at once', 'const PARALLEL = 8', 'const PARALLEL = 64'],
-    ['results are not stored', '  state.writer.write({ row', '  if (row === null) state.writer.write({ row'],
+    ['results are not stored', '  writer.storeResult({ row', '  if (row === null) writer.storeResult({ row'],
     [
       'allowed calls are begun without a write',
-      'await store.log.beginApproved(held.lease, row.id)',
-      "store === undefined ? row : { ...row, status: 'running' as const, generation: held.lease.generation }",
+      'await writer.beginApproved(row.id)',
+      "writer === undefined ? row : { ...row, status: 'running' as const, generation: writer.generation }",
     ],
     ['allowed calls are not begun', '  await beginApproved(state, thread)\n', ''],
     [
@@ -83,7 +77,7 @@ export const ROUND_MUTANTS = [
       ".filter((row) => row.status === 'running')",
       ".filter((row) => row.status !== 'approved')",
     ],
-    ['two executions of an idempotent call share an object', 'attempt: String(held.lease.generation)', "attempt: '1'"],
+    ['two executions of an idempotent call share an object', 'attempt: String(writer.generation)', "attempt: '1'"],
   ]),
   ...inFile('functions/agent/loop/model/complete.ts', [
     ['a model is asked under a lease that is over', '    target.keeper.check()\n', ''],

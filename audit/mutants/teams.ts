@@ -17,30 +17,16 @@ export const TEAM_MUTANTS = [
       '    messages.filter(({ runId }) => runId === ""),',
     ],
     ['what members took is forgotten', '  takeNote(leader, messages)\n', ''],
-    ['a failed thread stops no other', ', failed.signal])', '])'],
   ]),
   ...inFile(`${LOOP}/open-thread.ts`, [
     ['members of members are not opened', '    await openMembers(state, member, found)\n', ''],
     ['a member goes on from nothing', '    remember(member, own)\n', '    remember(member, [task])\n'],
   ]),
-  ...inFile(`${LOOP}/run-state.ts`, [
-    ['two threads extend the log at the same time', 'state.extended.then(extend)', 'extend()'],
-  ]),
-  ...inFile('functions/agent/loop/retrying-store.ts', [
-    [
-      "results of one thread are forgotten when another's are stored",
-      '      await Promise.all(pending)\n',
-      '      await Promise.all(pending)\n      pending.clear()\n',
-    ],
-  ]),
+  ...inFile(`${LOOP}/run-state.ts`, []),
+  ...inFile('functions/agent/loop/retrying-store.ts', []),
   ...inFile('functions/agent/loop/members/delegation.ts', [
     ['a member that has ended is asked again', '  if (before !== undefined) return before\n', ''],
     ["a member's failure ends the run", 'if (cause instanceof ModelError) {', 'if (cause === null) {'],
-    [
-      'a member begins before its task is stored',
-      '    await state.store.log.append(held.lease, tasks)',
-      '    void state.store.log.append(held.lease, tasks)',
-    ],
     [
       'what a member said before a cancel is dropped',
       '  if (streamed.length > 0) await store(',
@@ -56,7 +42,7 @@ export const TEAM_MUTANTS = [
   ...inFile('functions/agent/loop/tools/tool-batch.ts', [
     ['members take places of calls', '.filter(({ id }) => !thread.members.has(id)).values()', '.values()'],
     ['a result of a member is stored twice', '  thread.members.delete(row.id)\n', ''],
-    ['others go on when one must stop', '  state.fail(error)\n  throw error', '  throw error'],
+    ['others go on when one must stop', '  state.writer.fail(error)\n  throw error', '  throw error'],
   ]),
   ...inFile(`${LOOP}/run-loop.ts`, [
     [

@@ -10,8 +10,8 @@ import type { LogReader } from '../ports/log-reader.ts'
 import type { OutputStore } from '../ports/output-store.ts'
 
 interface Dependencies {
-  readonly reader: LogReader
-  readonly outputs: OutputStore
+  readonly reader: Pick<LogReader, 'message'>
+  readonly outputs: Pick<OutputStore, 'read'>
   readonly index: HistoryIndex
 }
 
@@ -62,7 +62,11 @@ function sourceAt({ sources = [] }: ToolMessage, place: number): Content | undef
 }
 
 /** Reads the text of a tool result, from the output store if it was offloaded. */
-async function* piecesOf(outputs: OutputStore, key: SessionKey, { output, parts }: Content): AsyncGenerator<string> {
+async function* piecesOf(
+  outputs: Dependencies['outputs'],
+  key: SessionKey,
+  { output, parts }: Content,
+): AsyncGenerator<string> {
   const object = output?.object
   if (output === undefined || object === undefined) yield textOf(parts)
   else yield* outputText((range) => outputs.read(key, object, range), output)

@@ -2,18 +2,18 @@ import type { Agent } from '../../domain/agent.ts'
 import { isLeaders } from '../../domain/messages/message.ts'
 import type { ToolMessage } from '../../domain/messages/message.ts'
 import { LeaseLost } from '../../domain/errors.ts'
-import type { Session } from '../../domain/session.ts'
+import type { Run } from '../../domain/runs/run.ts'
+import { keyOf } from '../../domain/session.ts'
+import type { Session, SessionKey } from '../../domain/session.ts'
 import { NO_MESSAGES } from '../../domain/session-messages.ts'
 import { NO_USAGE } from '../../domain/usage/usage.ts'
-import { callCompleted } from '../../log/run-events.ts'
 import { loadContext } from './context/context.ts'
-import { createEventSequence } from './event-sequence.ts'
 import { emitResolvedCalls } from './resolved-calls.ts'
-import { createResultWriter, retryingStore } from './retrying-store.ts'
-import { keepLease, RunCancelled } from './lease-keeper.ts'
+import { RunCancelled } from './lease-keeper.ts'
 import { absentAgent, openMembers, openModel, openTools, warnAboutMissingTools } from './open-thread.ts'
 import { endOfCrashLoop, endRun, stopAfter } from './run-ending.ts'
 import type { HeldRun, LoopDependencies, RunState } from './run-state.ts'
+import { openWriter } from './run-writer.ts'
 import { createSourceCounter } from './sources/source-counter.ts'
 import { createLeader, openCalls, remember, takeNote, takeNoteOfSummaries, threadsOf } from './thread.ts'
 import type { Thread } from './thread.ts'
@@ -38,14 +38,14 @@ export async function openRun(ports: LoopDependencies, held: HeldRun): Promise<R
   } catch (error) {
     await stopAfter(state, error)
   }
-  state.keeper.stop()
+  state.writer.stop()
   return undefined
 }
 
 async function openLeader(state: RunState): Promise<void> {
-  const { store, held, leader } = state
+  const { reads, writer, held, leader } = state
   state.session = held.session ?? (await readSession(state))
-  const { messages, decided, isWhole } = await loadContext(store.reader, held.lease, leader.runId, leader.agent)
+  const { messages, decided, isWhole } = await loadContext(reads.reader, writer.key, leader.runId, leader.agent)
   Object.assign(state.context, { decided, isWhole })
   takeNote(leader, messages)
   takeNoteOfSummaries(leader, held.run, messages)
@@ -64,51 +64,35 @@ async function openLeader(state: RunState): Promise<void> {
   await openModel(state, leader)
 }
 
-async function readSession({ store, held: { lease } }: RunState): Promise<Session> {
-  const session = await store.sessions.read(lease)
+async function readSession({ reads, writer: { key, generation } }: RunState): Promise<Session> {
+  const session = await reads.sessions.read(key)
   // The session was deleted after this process acquired the lease. The deleting process holds the lease now.
-  if (session === undefined) throw new LeaseLost(lease.session, lease.generation)
+  if (session === undefined) throw new LeaseLost(key.session, generation)
   return session
 }
 
-function createState(ports: LoopDependencies, held: HeldRun, agent: Agent): RunState {
-  const { lease, run } = held
-  const keeper = keepLease(ports, lease)
-  const store = retryingStore(ports, { keeper, clock: ports.clock })
-  const failed = new AbortController()
-  const emit: RunState['emit'] = (event) => ports.emit(lease, event)
-  const emitInOrder = createEventSequence(lease.generation, emit)
-  const writer = createResultWriter(store, lease, emitInOrder)
+function createState(ports: LoopDependencies, { lease, ...held }: HeldRun, agent: Agent): RunState {
+  const { run } = held
+  const key = keyOf(lease)
+  const emit: RunState['emit'] = (event) => ports.emit(key, event)
+  const { writer, reads } = openWriter(ports, lease, run, emit)
   return {
     ports,
-    store,
+    reads,
+    writer,
     held,
     request: run,
     leader: createLeader(run.id, agent),
-    session: held.session ?? unreadSession(held),
-    keeper,
-    writer,
-    signal: AbortSignal.any([keeper.signal, writer.signal, failed.signal]),
-    fail: (error) => failed.abort(error),
-    head: lease.head,
-    extended: Promise.resolve(),
-    context: {
-      decided: {},
-      isWhole: false,
-      number: run.decisions ?? 0,
-      notices: [...(run.notices ?? [])],
-      recorded: Promise.resolve(),
-    },
+    session: held.session ?? unreadSession(key, run),
+    context: { decided: {}, isWhole: false, notices: [...(run.notices ?? [])] },
     sources: createSourceCounter(),
     emit,
-    emitInOrder,
   }
 }
 
-const unreadSession = ({ lease, run }: HeldRun): Session => ({
-  tenant: lease.tenant,
-  session: lease.session,
-  agent: run.agent,
+const unreadSession = (key: SessionKey, { agent }: Run): Session => ({
+  ...key,
+  agent,
   metadata: {},
   createdAt: 0,
   updatedAt: 0,
@@ -128,15 +112,9 @@ function rejectCancelled({ found, run }: HeldRun): void {
  * open, and the member resumes.
  */
 async function repairCalls(state: RunState, thread: Thread): Promise<void> {
-  const { store, held } = state
   const isRepeatable = ({ id, toolName }: ToolMessage): boolean =>
     thread.members.has(id) || thread.tools.get(toolName)?.idempotent === true
   const interrupted = openCalls(thread).filter((row) => row.status === 'running' && !isRepeatable(row))
   if (interrupted.length === 0) return
-  const ids = interrupted.map((row) => row.id)
-  await state.emitInOrder(async (position) => {
-    const repaired = await store.log.repair(held.lease, ids, position)
-    remember(thread, repaired)
-    return { result: undefined, events: repaired.map(callCompleted) }
-  })
+  remember(thread, await state.writer.interruptCalls(interrupted.map(({ id }) => id)))
 }

@@ -2,7 +2,6 @@ import { DEFAULT_POLICIES } from '../../domain/agent.ts'
 import type { Agent } from '../../domain/agent.ts'
 import { isLeaders } from '../../domain/messages/message.ts'
 import type { Message } from '../../domain/messages/message.ts'
-import { keyOf } from '../../domain/session.ts'
 import { ModelError } from '../../ports/model.ts'
 import type { Tools } from '../../ports/tool.ts'
 import { raceAbort, TimedOut, withinTime } from '../../domain/time/time-limit.ts'
@@ -20,11 +19,11 @@ export const OPEN_MS = 30_000
  * other tools are absent. Members with the same agent share the MCP tool list taken when the first of them started.
  */
 export async function openTools(state: RunState, thread: Thread): Promise<readonly string[]> {
-  const { ports, held } = state
+  const { ports, held, writer } = state
   const absent: string[] = []
   const as = isLeaders(thread) && held.origin === 'started' ? 'begins' : 'continues'
   const opening = {
-    ...keyOf(held.lease),
+    ...writer.key,
     runId: thread.runId,
     as,
     absent: (why: string) => void absent.push(why),
@@ -62,7 +61,7 @@ function clashesOf(
 
 /** Warns the run's followers about absent tools of a thread, and about client tools with names of the agent's tools. */
 export async function warnAboutMissingTools(state: RunState, thread: Thread, absent: readonly string[]): Promise<void> {
-  const warning = { type: 'warning', code: 'mcp_unavailable', after: state.head ?? '', ...memberNames(thread) } as const
+  const warning = { type: 'warning', code: 'mcp_unavailable', ...memberNames(thread) } as const
   const notices = [
     ...absent.map((detail) => ({ ...warning, detail })),
     ...clashesOf(state, thread).map((clash) => ({ ...warning, ...clash })),
@@ -77,8 +76,7 @@ export async function openModel(state: RunState, thread: Thread): Promise<void> 
   if (thread.model !== undefined) return
   if (!ports.agents.has(name))
     throw new ModelError('invalid_request', `agent ${name} is not configured`, { retryable: false })
-  const { tenant, session } = state.held.lease
-  const use = { tenant, session, run: state.held.run.id }
+  const use = { ...state.writer.key, run: state.held.run.id }
   try {
     thread.model = await inTime(state, `opening model ${model}`, () => ports.models.open(model, use))
   } catch (error) {
@@ -88,9 +86,9 @@ export async function openModel(state: RunState, thread: Thread): Promise<void> 
 }
 
 async function inTime<Result>(state: RunState, who: string, open: () => Promise<Result>): Promise<Result> {
-  const done = state.keeper.startWatchdog(OPEN_MS)
+  const done = state.writer.startWatchdog(OPEN_MS)
   try {
-    return await raceAbort(withinTime(OPEN_MS, who, open), state.signal)
+    return await raceAbort(withinTime(OPEN_MS, who, open), state.writer.signal)
   } finally {
     done()
   }

@@ -2,12 +2,9 @@ import type { RepairStep, SessionContext } from '../../domain/context.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import { isLeaders } from '../../domain/messages/message.ts'
 import type { ToolMessage } from '../../domain/messages/message.ts'
-import type { EventPosition } from '../../domain/runs/event-position.ts'
 import { callCompleted, noticeEvents } from '../../log/run-events.ts'
-import type { Decision } from '../../ports/run-log.ts'
-import { positionAfter } from './event-sequence.ts'
-import type { Emission } from './event-sequence.ts'
 import type { RunState } from './run-state.ts'
+import type { NewDecision } from './run-writer.ts'
 import { takeNoteOfSummary, threadsOf } from './thread.ts'
 import type { Thread } from './thread.ts'
 
@@ -20,32 +17,25 @@ interface About {
   readonly undone?: readonly RepairStep[]
 }
 
+/** A decision of a policy. `context`: the new context for the thread's requests. */
+type DecisionOfThread = Omit<NewDecision, 'context'> & { readonly context?: SessionContext }
+
 /** Records decisions of policies one after the other, and emits the events of their notices. */
 export async function recordDecision(
   state: RunState,
-  decision: Omit<Decision, 'number'>,
+  { context: decided, ...decision }: DecisionOfThread,
   { thread = state.leader, resolved = [], undone = [] }: About = {},
 ): Promise<void> {
   const { context } = state
-  const record = async (position: EventPosition): Promise<Emission<void>> => {
-    const decided = decision.context && withDecision(state, { thread, undone }, decision.context)
-    const notices = decision.notices.map((notice, place) => ({ ...notice, position: positionAfter(position, place) }))
-    const recorded = { ...decision, notices, number: context.number, ...definedFields({ context: decided }) }
-    await state.store.log.recordDecision(state.held.lease, recorded)
-    context.number++
-    takeNoteOfSummary(state.leader, decision.work?.usage)
-    if (decided !== undefined) takeAsDecided(state, decided)
+  const merged = decided && { context: () => withDecision(state, { thread, undone }, decided) }
+  await state.writer.recordDecision({ ...decision, ...merged }, (stored) => {
+    takeNoteOfSummary(state.leader, stored.work?.usage)
+    if (stored.context !== undefined) takeAsDecided(state, stored.context)
     const before = context.notices.length
-    context.notices.push(...notices)
+    context.notices.push(...stored.notices)
     const events = noticeEvents(state.held.run, context.notices).slice(before)
-    return {
-      result: undefined,
-      events: [...events.filter((event) => event !== undefined), ...resolved.map(callCompleted)],
-    }
-  }
-  const recorded = context.recorded.then(() => state.emitInOrder(record, decision.notices.length))
-  context.recorded = recorded.catch(() => undefined)
-  await recorded
+    return [...events.filter((event) => event !== undefined), ...resolved.map(callCompleted)]
+  })
 }
 
 function takeAsDecided({ context }: RunState, decided: SessionContext): void {

@@ -21,14 +21,14 @@ export async function emitResolvedCalls(state: RunState): Promise<void> {
     .filter(isNew)
     .toSorted((left, right) => (left.id < right.id ? -1 : 1))
   if (resolved.length === 0) return
-  const notice = { type: 'calls.resolved', calls: resolved.map(({ id }) => id), after: state.head ?? '' } as const
+  const notice = { type: 'calls.resolved', calls: resolved.map(({ id }) => id) } as const
   await recordDecision(state, { notices: [notice] }, { resolved })
 }
 
 /** Reads the tools and instructions of the run's newest request. The write of its results has stored them. */
 async function readRequest(state: RunState): Promise<void> {
-  const { store, held } = state
-  state.request = (await store.reader.run(held.lease, held.run.id)) ?? state.request
+  const { reads, writer, held } = state
+  state.request = (await reads.reader.run(writer.key, held.run.id)) ?? state.request
 }
 
 /** The thread's calls from rounds that have a position. Older versions recorded none. */

@@ -1,30 +1,33 @@
-import { definedFields } from '../../domain/defined-fields.ts'
 import { LeaseLost, TooltrailError } from '../../domain/errors.ts'
-import type { ToolMessage } from '../../domain/messages/message.ts'
-import type { Lease, SessionHeader, SessionKey } from '../../domain/session.ts'
-import type { FittedContent } from '../../log/fit-content.ts'
-import { callCompleted } from '../../log/run-events.ts'
+import type { SessionHeader, SessionKey } from '../../domain/session.ts'
+import { raceAbort, withinTime } from '../../domain/time/time-limit.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { LogReader } from '../../ports/log-reader.ts'
 import type { OutputStore } from '../../ports/output-store.ts'
 import type { RunLease } from '../../ports/run-lease.ts'
 import type { RunLog } from '../../ports/run-log.ts'
 import type { SessionStore } from '../../ports/session-store.ts'
-import { raceAbort, withinTime } from '../../domain/time/time-limit.ts'
-import type { EmitInOrder } from './event-sequence.ts'
 import type { LeaseKeeper } from './lease-keeper.ts'
 
-/** Timeout of one attempt of the store, including the response body; then the operation is retried. */
-const ATTEMPT_MS = 10_000
+/** Timeouts of one attempt, including the response body; then the operation is retried. */
+const READ_MS = 10_000
+const WRITE_MS = 10_000
+const OBJECT_MS = 10_000
+/** Timeout of a read after a failed write. It limits how long the end of a run waits. */
+const HOLDS_MS = 2_000
 const FIRST_WAIT_MS = 50
 const MAX_WAIT_MS = 2_000
 
-/** The parts of the store that a loop uses while it holds its lease. */
-export interface LoopStore {
-  readonly log: RunLog
-  readonly reader: LogReader
-  readonly outputs: OutputStore
+/** The reads of a run while this process holds its lease, and the objects of its outputs. */
+export interface LoopReads {
+  readonly reader: Pick<LogReader, 'messages' | 'context' | 'sources' | 'message' | 'run' | 'steering'>
+  readonly outputs: Pick<OutputStore, 'put' | 'read'>
   readonly sessions: Pick<SessionStore, 'read'>
+}
+
+/** The parts of the store that a holder uses. */
+export interface LoopStore extends LoopReads {
+  readonly log: RunLog
   readonly lease: Pick<RunLease, 'release'>
 }
 
@@ -46,34 +49,48 @@ interface Dependencies {
  * the outcome is unknown: the lease is released (`LeaseLost`), and the next holder reads the log. Permanent errors are
  * passed on at once.
  */
-export function retryingStore(store: LoopStore, dependencies: Dependencies): RetryingStore {
+export function retryingStore(
+  { log, reader, outputs, sessions, lease: leases }: LoopStore,
+  dependencies: Dependencies,
+): RetryingStore {
   const { keeper } = dependencies
-  const retry = <Result>(signal: AbortSignal, operation: () => Promise<Result>): Promise<Result> =>
-    retryOn(operation, dependencies, { signal, isForGood })
-  const retrying = <Port extends object>(port: Port, signal: AbortSignal): Port =>
-    new Proxy(port, {
-      get: (target, name): unknown => {
-        const method: unknown = Reflect.get(target, name)
-        if (typeof method !== 'function') return method
-        return (...args: unknown[]) => retry(signal, () => Reflect.apply(method, target, args) as Promise<unknown>)
-      },
-    })
+  const read = <Result>(timeoutMs: number, operation: () => Promise<Result>): Promise<Result> =>
+    retry(operation, dependencies, { timeoutMs, signal: keeper.signal, isForGood })
+  // A cancel does not interrupt a write in flight, so that the produced content is kept.
+  const write = <Result>(timeoutMs: number, operation: () => Promise<Result>): Promise<Result> =>
+    retry(operation, dependencies, { timeoutMs, signal: keeper.lost, isForGood })
+  // The call has run. So a result that the store refuses is retried until the lease expires.
+  const writeResult = <Result>(timeoutMs: number, operation: () => Promise<Result>): Promise<Result> =>
+    retry(operation, dependencies, { timeoutMs, signal: keeper.lost, isForGood: isLost })
   return {
-    // A cancel does not interrupt a write in flight, so that the produced content is kept.
     log: {
-      ...retrying(store.log, keeper.lost),
-      completeCall: (lease, result) =>
-        retryOn(() => store.log.completeCall(lease, result), dependencies, { signal: keeper.lost, isForGood: isLost }),
+      appendRound: (lease, round, account) => write(WRITE_MS, () => log.appendRound(lease, round, account)),
+      append: (lease, messages) => write(WRITE_MS, () => log.append(lease, messages)),
+      completeCall: (lease, result) => writeResult(WRITE_MS, () => log.completeCall(lease, result)),
+      beginApproved: (lease, id) => write(WRITE_MS, () => log.beginApproved(lease, id)),
+      repair: (lease, ids, position) => write(WRITE_MS, () => log.repair(lease, ids, position)),
+      steer: (lease, run, id, position) => write(WRITE_MS, () => log.steer(lease, run, id, position)),
+      recordDecision: (lease, decision) => write(WRITE_MS, () => log.recordDecision(lease, decision)),
+      pause: (lease) => write(WRITE_MS, () => log.pause(lease)),
+      endRun: (lease, end, account) => write(WRITE_MS, () => log.endRun(lease, end, account)),
     },
-    reader: retrying(store.reader, keeper.signal),
+    lease: { release: (lease) => write(WRITE_MS, () => leases.release(lease)) },
+    reader: {
+      messages: (key, query) => read(READ_MS, () => reader.messages(key, query)),
+      context: (key) => read(READ_MS, () => reader.context(key)),
+      sources: (key, query) => read(READ_MS, () => reader.sources(key, query)),
+      message: (key, id) => read(READ_MS, () => reader.message(key, id)),
+      run: (key, id) => read(READ_MS, () => reader.run(key, id)),
+      steering: (key, limit) => read(READ_MS, () => reader.steering(key, limit)),
+    },
     outputs: {
-      ...retrying(store.outputs, keeper.signal),
-      put: (key, name, bytes, mediaType) => retry(keeper.lost, () => store.outputs.put(key, name, bytes, mediaType)),
+      put: (key, name, bytes, mediaType) => write(OBJECT_MS, () => outputs.put(key, name, bytes, mediaType)),
+      read: (key, name, range) => read(OBJECT_MS, () => outputs.read(key, name, range)),
     },
-    sessions: { read: (key) => retry(keeper.signal, () => store.sessions.read(key)) },
-    lease: { release: (lease) => retry(keeper.lost, () => store.lease.release(lease)) },
-    readHeader: () => retry(keeper.signal, () => keeper.poll()),
-    holds: async (key, messageId) => (await store.reader.message(key, messageId)) !== undefined,
+    sessions: { read: (key) => read(READ_MS, () => sessions.read(key)) },
+    readHeader: () => read(READ_MS, () => keeper.poll()),
+    holds: async (key, messageId) =>
+      (await withinTime(HOLDS_MS, 'the store', () => reader.message(key, messageId))) !== undefined,
   }
 }
 
@@ -81,17 +98,25 @@ const isLost = (error: unknown): boolean => error instanceof LeaseLost
 
 const isForGood = (error: unknown): boolean => error instanceof TooltrailError && !error.retryable
 
-async function retryOn<Result>(
+interface Limits {
+  readonly timeoutMs: number
+  readonly signal: AbortSignal
+  /** Whether an error ends the attempts. */
+  readonly isForGood: (error: unknown) => boolean
+}
+
+/** Retries an operation until it succeeds, fails for good, or the lease expires. */
+async function retry<Result>(
   operation: () => Promise<Result>,
   { keeper, clock }: Dependencies,
-  { signal, isForGood: ends }: { readonly signal: AbortSignal; readonly isForGood: (error: unknown) => boolean },
+  { timeoutMs, signal, isForGood: ends }: Limits,
 ): Promise<Result> {
   let until = Infinity
   const attempt = repeated(operation)
   for (let wait = FIRST_WAIT_MS; ; wait = Math.min(2 * wait, MAX_WAIT_MS)) {
-    const done = keeper.startWatchdog(ATTEMPT_MS)
+    const done = keeper.startWatchdog(timeoutMs)
     try {
-      return await raceAbort(withinTime(ATTEMPT_MS, 'the store', attempt), signal)
+      return await raceAbort(withinTime(timeoutMs, 'the store', attempt), signal)
     } catch (error) {
       signal.throwIfAborted()
       if (ends(error)) throw error
@@ -119,69 +144,4 @@ function repeated<Result>(operation: () => Promise<Result>): () => Promise<Resul
     return result
   }
   return () => (hasSucceeded ? promise : Promise.race([begin(), promise]))
-}
-
-export interface ResultWriter {
-  /** Aborts when a write fails: then nothing that builds on the results may be stored. */
-  readonly signal: AbortSignal
-  /**
-   * Starts to store a call's result: first its object, if it has one, then its row. A request to the model may contain the result
-   * before it is stored.
-   */
-  write(result: {
-    readonly row: ToolMessage
-    readonly status: 'completed' | 'error'
-    readonly content: FittedContent
-    readonly completedAt: number
-    readonly durationMs: number
-    readonly searched?: true
-  }): void
-  /** Resolves when all writes so far are durable; rejects with the first failure. */
-  settled(): Promise<void>
-}
-
-/**
- * Stores tool results concurrently with the loop, each as soon as its tool ends. `tool_call.completed` is emitted after
- * the write.
- */
-export function createResultWriter(
-  { log, outputs }: Pick<LoopStore, 'log' | 'outputs'>,
-  lease: Lease,
-  emitInOrder: EmitInOrder,
-): ResultWriter {
-  const failed = new AbortController()
-  const pending = new Set<Promise<void>>()
-
-  async function store(result: Parameters<ResultWriter['write']>[0]): Promise<void> {
-    const { row, content } = result
-    for (const { name, bytes, mediaType } of content.objects) await outputs.put(lease, name, bytes, mediaType)
-    await emitInOrder(async (position) => {
-      const message = await log.completeCall(lease, {
-        messageId: row.id,
-        status: result.status,
-        parts: content.parts,
-        output: content.output,
-        ...definedFields({ sources: content.sources, searched: result.searched }),
-        completedAt: result.completedAt,
-        durationMs: result.durationMs,
-        position,
-      })
-      return { result: undefined, events: [callCompleted(message)] }
-    })
-  }
-
-  return {
-    signal: failed.signal,
-    write(result) {
-      const storing = store(result).catch((error: unknown) => failed.abort(error))
-      pending.add(storing)
-      // Threads wait for each other's results. A write that starts during the wait is awaited by the next call of
-      // `settled`.
-      void storing.then(() => pending.delete(storing))
-    },
-    async settled() {
-      await Promise.all(pending)
-      failed.signal.throwIfAborted()
-    },
-  }
 }

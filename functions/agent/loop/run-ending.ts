@@ -1,10 +1,8 @@
 import { definedFields } from '../../domain/defined-fields.ts'
 import { isStorageFailure, LeaseLost, TooltrailError } from '../../domain/errors.ts'
-import type { RunEvent } from '../../domain/events.ts'
 import { isLeaders } from '../../domain/messages/message.ts'
 import type { AssistantPart, Message, ToolMessage } from '../../domain/messages/message.ts'
 import type { RunError } from '../../domain/runs/run.ts'
-import { callCompleted, messageCompleted, runEnded } from '../../log/run-events.ts'
 import { isDelegation } from '../../domain/runs/team.ts'
 import { isRepairable, ModelError } from '../../ports/model.ts'
 import type { RunEnd } from '../../domain/runs/run-changes.ts'
@@ -23,41 +21,22 @@ const MAX_TAKEOVERS = 3
  * holds the session now.
  */
 export async function endRun(state: RunState, end: RunEnd): Promise<void> {
-  await state.emitInOrder(async (position) => {
-    const message = end.message && { ...end.message, position }
-    const events = await storeEnd(state, { ...end, ...definedFields({ message }) })
-    return { result: undefined, events }
-  })
-}
-
-async function storeEnd(state: RunState, end: RunEnd): Promise<RunEvent[]> {
-  const { log } = state.store
-  const { lease } = state.held
+  const { writer } = state
   const account = accountOf(state)
-  const ended = (await log.endRun(lease, end, account)) ?? (await endCancelled())
-  if (ended === undefined) throw new LeaseLost(lease.session, lease.generation)
+  const open = [...threadsOf(state.leader)].flatMap(openCalls)
+  const ended = (await writer.endRun(end, open, account)) ?? (await endCancelled())
+  if (ended === undefined) throw new LeaseLost(writer.key.session, writer.generation)
   const { closed, run } = ended
-  const messages = messagesAtEnd(state, end, closed)
-  state.ended = { run, messages }
-  const hasUnread = [...threadsOf(state.leader)].some((thread) => openCalls(thread).some(({ id }) => !isClosed(id)))
-  // Clients have resolved calls that this process has not read. Followers read the ends of these calls, and the later
-  // events, from the log.
-  if (hasUnread) return [runEnded(run)]
-  return [
-    ...closed.map(callCompleted),
-    ...(end.message === undefined ? [] : [messageCompleted(end.message)]),
-    runEnded(run),
-  ]
+  state.ended = { run, messages: messagesAtEnd(state, end, closed) }
 
-  function isClosed(id: string): boolean {
-    return closed.some((call) => call.id === id)
-  }
-
-  async function endCancelled(): ReturnType<typeof log.endRun> {
+  async function endCancelled(): ReturnType<typeof writer.endRun> {
     const reason = await cancelReason(state)
     const stopReason = reason === 'superseded' ? 'superseded' : 'cancelled'
-    const message = end.message === undefined ? {} : { message: end.message }
-    return log.endRun(lease, { outcome: 'cancelled', stopReason, ...message }, account)
+    return writer.endRun(
+      { outcome: 'cancelled', stopReason, ...definedFields({ message: end.message }) },
+      open,
+      account,
+    )
   }
 }
 
@@ -78,14 +57,14 @@ function messagesAtEnd(
 }
 
 /** Reads the cancel that prevented a write. Rejects with `LeaseLost` if the lease was lost instead. */
-async function cancelReason(state: RunState): Promise<RunCancelled['reason']> {
+async function cancelReason({ writer }: RunState): Promise<RunCancelled['reason']> {
   try {
-    await state.store.readHeader()
+    await writer.readHeader()
   } catch (error) {
     if (error instanceof RunCancelled) return error.reason
     throw error
   }
-  throw new LeaseLost(state.held.lease.session, state.held.lease.generation)
+  throw new LeaseLost(writer.key.session, writer.generation)
 }
 
 /** Returns how the run ends after `error` stopped its loop. The content produced before the error is kept. */
@@ -141,10 +120,9 @@ function failure(
 }
 
 /** The error that clients see. Operators find the full error in the log; models log their own errors. */
-function describe({ ports, held }: RunState, cause: unknown): RunError {
+function describe({ ports, held, writer }: RunState, cause: unknown): RunError {
   if (cause instanceof ModelError) return { code: cause.code, message: cause.message, retryable: cause.retryable }
-  const { tenant, session } = held.lease
-  ports.logger.error('a run failed', cause, { tenant, session, run: held.run.id })
+  ports.logger.error('a run failed', cause, { ...writer.key, run: held.run.id })
   return { code: 'storage', message: shown(cause), retryable: true }
 }
 
@@ -193,8 +171,8 @@ async function endOrFallBack(state: RunState, end: RunEnd): Promise<void> {
     await endRun(state, end)
   } catch (refusal) {
     if (isLeaseLost(refusal)) throw refusal
-    const { tenant, session } = state.held.lease
-    state.ports.logger.error('the end of a run was refused', refusal, { tenant, session, run: state.held.run.id })
+    const { ports, writer, held } = state
+    ports.logger.error('the end of a run was refused', refusal, { ...writer.key, run: held.run.id })
     await endRun(state, bareEnd(state, end))
   }
 }
@@ -203,11 +181,10 @@ async function endOrFallBack(state: RunState, end: RunEnd): Promise<void> {
  * Logs a result that the store rejected permanently: its call is closed with the run. Throws if the lease was lost,
  * because the outcome is unknown then.
  */
-function withoutResult({ ports, held }: RunState, stoppedBy: unknown, refusal: unknown): void {
+function withoutResult({ ports, held, writer }: RunState, stoppedBy: unknown, refusal: unknown): void {
   if (isLeaseLost(refusal)) throw refusal
   if (refusal === stoppedBy) return
-  const { tenant, session } = held.lease
-  ports.logger.error('a result was not stored', refusal, { tenant, session, run: held.run.id })
+  ports.logger.error('a result was not stored', refusal, { ...writer.key, run: held.run.id })
 }
 
 const isLeaseLost = (error: unknown): boolean =>

@@ -4,7 +4,6 @@ import { definedFields } from '../../domain/defined-fields.ts'
 import { isLeaders } from '../../domain/messages/message.ts'
 import type { ToolMessage } from '../../domain/messages/message.ts'
 import type { Run } from '../../domain/runs/run.ts'
-import { lastChange, messageSteered, withWaiting } from '../../log/run-events.ts'
 import type { Completion } from '../../ports/model.ts'
 import type { RunEnd } from '../../domain/runs/run-changes.ts'
 import { withUniqueCallIds } from './tools/call-ids.ts'
@@ -16,7 +15,7 @@ import { openModel } from './open-thread.ts'
 import { emitResolvedCalls } from './resolved-calls.ts'
 import { endRun, stopAfter } from './run-ending.ts'
 import type { LoopEnding } from './run-ending.ts'
-import { allocate, assistantMessage, withLogMutex } from './run-state.ts'
+import { assistantMessage } from './run-state.ts'
 import type { RunState } from './run-state.ts'
 import { endedBy, isCutShort, lastRoundReason, openCalls, remember, roundsOf, threadsOf } from './thread.ts'
 import type { LastRound, Thread, ThreadEnding } from './thread.ts'
@@ -44,14 +43,14 @@ export function executeRun(state: RunState, handOff: HandOff): Promise<LoopEndin
     } catch (error) {
       return await stopAfter(state, error)
     } finally {
-      state.keeper.stop()
+      state.writer.stop()
     }
   })
 }
 
 /** Advances the leader and its members until the run ends, pauses or is handed off. */
 async function lead(state: RunState, handOff: HandOff): Promise<LoopEnding> {
-  const signal = AbortSignal.any([state.signal, handOff.atOnce])
+  const signal = AbortSignal.any([state.writer.signal, handOff.atOnce])
   for (;;) {
     const ending = await advance(state, state.leader, { ...handOff, signal })
     if (ending === 'ended') return 'ended'
@@ -88,7 +87,7 @@ async function advance(state: RunState, thread: Thread, stops: Stops): Promise<T
     delete thread.storing
     try {
       await state.writer.settled()
-      if (state.signal.aborted) throw new CompletionFailed(state.signal.reason, completion.parts)
+      if (state.writer.signal.aborted) throw new CompletionFailed(state.writer.signal.reason, completion.parts)
       if (await storeCompletion(state, thread, completion, last)) return 'ended'
     } catch (error) {
       if (roundsOf(thread) === rounds) await countUnlessStored(state, thread, completion)
@@ -115,7 +114,7 @@ async function endThread(state: RunState, thread: Thread, stopReason: LastRound)
 /** Releases the lease with the run still active, so that another process continues it. */
 async function release(state: RunState): Promise<LoopEnding> {
   await state.writer.settled()
-  await state.store.lease.release(state.held.lease)
+  await state.writer.release()
   return 'handed_off'
 }
 
@@ -124,21 +123,12 @@ const STEERED_AT_ONCE = 64
 
 /** Makes queued steering inputs user messages of the current run, between two rounds and in their order. */
 async function steerRun(state: RunState, thread: Thread): Promise<void> {
-  const { log, reader } = state.store
-  const { lease } = state.held
-  if ((await state.store.readHeader()).queued === 0) return
-  await state.writer.settled()
-  for (const queuedRunId of await reader.steering(lease, STEERED_AT_ONCE)) {
-    await withLogMutex(state, () =>
-      state.emitInOrder(async (position) => {
-        // The message's id must exceed the id of the input's run, even if that id was made by a clock that was ahead.
-        const [id = ''] = allocate(state, 1, queuedRunId)
-        const message = await log.steer(lease, queuedRunId, id, position)
-        if (message === undefined) return { result: undefined, events: undefined }
-        remember(thread, [message])
-        return { result: undefined, events: [messageSteered(message)] }
-      }),
-    )
+  const { reads, writer } = state
+  if ((await writer.readHeader()).queued === 0) return
+  await writer.settled()
+  for (const queuedRunId of await reads.reader.steering(writer.key, STEERED_AT_ONCE)) {
+    const message = await writer.steer(queuedRunId)
+    if (message !== undefined) remember(thread, [message])
   }
 }
 
@@ -171,13 +161,12 @@ async function storeCompletion(
  * Pauses the run and releases the lease until a waiting call is resolved. Returns false if there is work to do first.
  */
 async function pauseRun(state: RunState): Promise<boolean> {
-  const { log, reader } = state.store
-  const { lease } = state.held
-  await state.writer.settled()
+  const { reads, writer } = state
+  await writer.settled()
   // Some calls may have been resolved since their round was stored.
   const threads = [...threadsOf(state.leader)]
   for (const thread of threads) {
-    const rows = await Promise.all(ownCalls(thread).map((row) => reader.message(lease, row.id)))
+    const rows = await Promise.all(ownCalls(thread).map((row) => reads.reader.message(writer.key, row.id)))
     remember(
       thread,
       rows.filter((row) => row !== undefined),
@@ -186,14 +175,7 @@ async function pauseRun(state: RunState): Promise<boolean> {
   await emitResolvedCalls(state)
   const waiting = threads.flatMap(ownCalls).toSorted((one, other) => (one.id < other.id ? -1 : 1))
   if (waiting.length === 0 || waiting.some((row) => row.status !== 'waiting')) return false
-  const run = await log.pause(lease)
-  if (run === undefined) {
-    await state.store.readHeader()
-    return false
-  }
-  const paused = lastChange(run)
-  if (paused !== undefined) state.emit(withWaiting(paused, waiting))
-  return true
+  return writer.pause(waiting)
 }
 
 /** Ends the run with the citations of its completion and the context decisions for later runs. */
@@ -214,11 +196,11 @@ const ownCalls = (thread: Thread): ToolMessage[] => openCalls(thread).filter(({ 
  * registered SDK, the span does nothing. It holds names, ids and counts, but no content.
  */
 async function inRunSpan<Result>(state: RunState, work: () => Promise<Result>): Promise<Result> {
-  const { run, lease, origin } = state.held
+  const { run, origin } = state.held
   const attributes = {
     'gen_ai.operation.name': 'invoke_agent',
     'gen_ai.agent.name': run.agent,
-    'gen_ai.conversation.id': lease.session,
+    'gen_ai.conversation.id': state.writer.key.session,
     'gen_ai.request.model': state.leader.agent.model,
     'tooltrail.run.id': run.id,
     'tooltrail.run.origin': origin,

@@ -3,7 +3,6 @@ import type { SessionContext } from '../../domain/context.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import type { RunEvent } from '../../domain/events.ts'
 import type { HistoryEntries, HistoryQuery } from '../../domain/history.ts'
-import { latestId, nextId, nextIds } from '../../domain/ids.ts'
 import { parentNames } from '../../domain/messages/message.ts'
 import type { AssistantMessage, AssistantPart, Message, ToolCall, ToolMessage } from '../../domain/messages/message.ts'
 import type { Run, RunNotice } from '../../domain/runs/run.ts'
@@ -21,9 +20,8 @@ import type { SessionStore } from '../../ports/session-store.ts'
 import type { ToolRegistry } from '../../ports/tool.ts'
 import type { UsageLedger } from '../../ports/usage-ledger.ts'
 import { SEARCHING_TOOL } from '../../search/documents/documents.ts'
-import type { EmitInOrder } from './event-sequence.ts'
-import type { RetryingStore, ResultWriter } from './retrying-store.ts'
-import type { LeaseKeeper } from './lease-keeper.ts'
+import type { LoopReads, LoopStore } from './retrying-store.ts'
+import type { RunWriter } from './run-writer.ts'
 import { numbersToRecord } from './sources/source-counter.ts'
 import type { SourceCounter } from './sources/source-counter.ts'
 import { ownMessages, roundsOf } from './thread.ts'
@@ -67,11 +65,7 @@ export interface ContextState {
   decided: SessionContext
   /** Whether the leader's thread holds all messages that a request sends. */
   isWhole: boolean
-  /** Number of decisions that this run has recorded. */
-  number: number
   readonly notices: RunNotice[]
-  /** Resolves when the last decision so far is recorded or has failed. */
-  recorded: Promise<void>
 }
 
 /** A run that this process executed to its end, with all of its messages, ids ascending. */
@@ -85,27 +79,17 @@ export interface EndedRun {
  * without copying.
  */
 export interface RunState {
-  readonly ports: Omit<LoopDependencies, keyof RetryingStore>
-  /** Retries operations that fail temporarily. */
-  readonly store: RetryingStore
-  readonly held: HeldRun
+  readonly ports: Omit<LoopDependencies, keyof LoopStore | 'emit'>
+  /** Retries reads that fail temporarily. */
+  readonly reads: LoopReads
+  /** Stores everything that the run stores. */
+  readonly writer: RunWriter
+  readonly held: Omit<HeldRun, 'lease'>
   readonly leader: Thread
   /** Set once, when the run is opened. */
   session: Session
   /** The tools and instructions of the run's newest request, as this holder has read it. */
   request: RunRequest
-  readonly keeper: LeaseKeeper
-  readonly writer: ResultWriter
-  /**
-   * Aborts when the lease is lost, the run is cancelled, a result could not be stored, or another thread has failed.
-   */
-  readonly signal: AbortSignal
-  /** Stops all threads with this error. */
-  fail(error: unknown): void
-  /** The last id of the log, over all threads. */
-  head: string | undefined
-  /** Resolves when all extensions of the log so far are stored or have failed. */
-  extended: Promise<void>
   readonly context: ContextState
   readonly sources: SourceCounter
   /**
@@ -115,32 +99,11 @@ export interface RunState {
   ended?: { readonly run: Run; readonly messages: readonly Message[] | undefined }
   /** Emits an event that is not stored. */
   emit(event: RunEvent): void
-  readonly emitInOrder: EmitInOrder
 }
 
 /** The account that the run's completions are counted for. */
 export const accountOf = ({ held, session }: RunState): UsageAccount =>
   definedFields({ owner: session.owner, keyId: held.run.keyId })
-
-/**
- * Serializes extensions of the log, because ids must be stored in ascending order. `extend` allocates its ids and stores them
- * before another extension begins.
- */
-export function withLogMutex<Result>(state: RunState, extend: () => Promise<Result>): Promise<Result> {
-  const extending = state.extended.then(extend)
-  state.extended = extending.then(
-    () => undefined,
-    () => undefined,
-  )
-  return extending
-}
-
-/** Allocates the next ids of the log. If `after` is given, they are greater than `after`, too. */
-export function allocate(state: RunState, count: number, after?: string): string[] {
-  const ids = nextIds(latestId([state.head, after]), state.ports.clock.now(), count)
-  state.head = ids.at(-1) ?? state.head
-  return ids
-}
 
 /**
  * Whether the history was searched in this run: by the thread, by one of its members, by the thread that delegated to
@@ -159,15 +122,14 @@ export function assistantMessage(
   thread: Thread,
   content: Partial<AssistantMessage> & { readonly parts: readonly AssistantPart[] },
 ): AssistantMessage {
-  const now = state.ports.clock.now()
   return {
-    id: nextId(state.head, now),
+    id: state.writer.nextId(),
     role: 'assistant',
     runId: thread.runId,
     agent: thread.agent.name,
     ...parentNames(thread),
     round: roundsOf(thread),
-    createdAt: now,
+    createdAt: state.ports.clock.now(),
     toolCalls: [],
     ...numbersToRecord(state.sources, thread),
     ...(hasSearched(thread, content.toolCalls) ? { searched: true } : {}),

@@ -1,11 +1,11 @@
 /* Evidence, access: Error texts of providers and of storage go to the log and not to callers. */
 /* Evidence, replay: A completion numbers at most 2,000 results, and a failure stores nothing that was refused. */
 import { expect, test } from 'vitest'
-import { createEventSequence } from '../../../functions/agent/loop/event-sequence.ts'
 import { CompletionFailed } from '../../../functions/agent/loop/model/completion-failed.ts'
 import { RunCancelled } from '../../../functions/agent/loop/lease-keeper.ts'
 import { endOfCrashLoop, endRun, stopAfter } from '../../../functions/agent/loop/run-ending.ts'
 import type { RunState } from '../../../functions/agent/loop/run-state.ts'
+import { openWriter } from '../../../functions/agent/loop/run-writer.ts'
 import { createSourceCounter } from '../../../functions/agent/loop/sources/source-counter.ts'
 import { createLeader } from '../../../functions/agent/loop/thread.ts'
 import { DEFAULT_POLICIES } from '../../../functions/domain/agent.ts'
@@ -15,6 +15,7 @@ import type { RunEvent } from '../../../functions/domain/events.ts'
 import type { AssistantMessage, ToolMessage } from '../../../functions/domain/messages/message.ts'
 import { ModelError } from '../../../functions/ports/model.ts'
 import type { RunEnd } from '../../../functions/domain/runs/run-changes.ts'
+import type { Run } from '../../../functions/domain/runs/run.ts'
 
 const AGENT = { name: 'default', model: 'm', policies: DEFAULT_POLICIES } as Agent
 const lost = new LeaseLost('s', 1)
@@ -39,34 +40,33 @@ function ending({ takeovers = 0, cancel, settled = async () => undefined, closed
   const asked: RunEnd[] = []
   const events: RunEvent[] = []
   const logged: unknown[] = []
-  const run = { id: 'r', agent: 'default', rounds: 0, status: 'running' }
+  const run = { id: 'r', agent: 'default', rounds: 0, status: 'running' } as unknown as Run
+  const ports = {
+    clock: { now: () => 0, sleep: () => new Promise(() => undefined) },
+    logger: { error: (_message: string, cause: unknown) => void logged.push(cause) },
+    log: {
+      endRun: async (_: unknown, end: RunEnd) => {
+        asked.push(end)
+        const refusal = refused[asked.length - 1]
+        if (refusal !== undefined) throw refusal
+        const isRefused = cancel !== undefined && end.outcome !== 'cancelled'
+        return isRefused ? undefined : { run: { ...run, status: end.outcome }, closed }
+      },
+    },
+    lease: {
+      readHeader: async () => ({ status: 'live', generation: 1, ...(cancel && { cancel: { run: 'r', ...cancel } }) }),
+    },
+  } as unknown as Parameters<typeof openWriter>[0]
+  const lease = { tenant: 't', session: 's', runId: 'r', generation: 1, head: 'm1', owner: 'o', until: 60_000 }
+  const { writer } = openWriter(ports, lease, run, (event) => void events.push(event))
   const state = {
-    ports: {
-      clock: { now: () => 0, sleep: async () => undefined },
-      logger: { error: (_message: string, cause: unknown) => void logged.push(cause) },
-    },
-    store: {
-      log: {
-        endRun: async (_: unknown, end: RunEnd) => {
-          asked.push(end)
-          const refusal = refused[asked.length - 1]
-          if (refusal !== undefined) throw refusal
-          const isRefused = cancel !== undefined && end.outcome !== 'cancelled'
-          return isRefused ? undefined : { run: { ...run, status: end.outcome }, closed }
-        },
-      },
-      readHeader: async () => {
-        if (cancel !== undefined) throw cancel
-      },
-    },
-    held: { lease: { session: 's', generation: 1 }, run, found: { header: { takeovers }, open: [] } },
+    ports,
+    held: { run, origin: 'resumed', found: { header: { takeovers }, open: [] } },
     leader: createLeader('r', AGENT),
     session: {},
-    writer: { settled },
-    head: 'm1',
+    writer: { ...writer, settled },
     context: { decided: {} },
     sources: createSourceCounter(),
-    emitInOrder: createEventSequence(1, (event) => void events.push(event)),
   } as unknown as RunState
   return { state, asked, events, logged }
 }

@@ -1,14 +1,13 @@
 import type { Consolidation } from '../../../domain/agent.ts'
 import { definedFields } from '../../../domain/defined-fields.ts'
 import type { SessionContext } from '../../../domain/context.ts'
-import type { RunNotice } from '../../../domain/runs/run.ts'
 import { isDue, isNearlyFull } from '../../../log/request/consolidation.ts'
-import type { Decision } from '../../../ports/run-log.ts'
 import { CutOff } from '../model/complete.ts'
 import { countConversation } from './context.ts'
 import { recordDecision } from '../record-decision.ts'
 import { accountOf } from '../run-state.ts'
 import type { RunState } from '../run-state.ts'
+import type { NewNotice } from '../run-writer.ts'
 import { roundsOf } from '../thread.ts'
 import { countSummaries } from '../model/unstored-usage.ts'
 
@@ -23,19 +22,13 @@ import { countSummaries } from '../model/unstored-usage.ts'
 export async function consolidateIfDue(
   state: RunState,
   signal: AbortSignal,
-): Promise<readonly RunNotice[] | undefined> {
-  const { leader, held, context } = state
+): Promise<readonly NewNotice[] | undefined> {
+  const { leader, held, context, reads, writer } = state
   const { consolidation } = leader.agent.policies
   if (consolidation === false || held.run.trigger !== 'input' || roundsOf(leader) > 0) return []
   const loaded = { messages: leader.messages, decided: context.decided, isWhole: context.isWhole }
-  const count = await countConversation(state.store.reader, held.lease, loaded, held.run.id)
-  const after = state.head ?? ''
-  const warning: RunNotice = {
-    type: 'context.nearly_full',
-    messages: count,
-    threshold: consolidation.threshold,
-    after,
-  }
+  const count = await countConversation(reads.reader, writer.key, loaded, held.run.id)
+  const warning = { type: 'context.nearly_full', messages: count, threshold: consolidation.threshold } as const
   // If a holder crashed before emitting the warning, its successor emits it.
   const hasWarned = context.notices.some(({ type }) => type === warning.type)
   const warnings = isNearlyFull(consolidation, count) && !hasWarned ? [warning] : []
@@ -54,7 +47,7 @@ export async function consolidateIfDue(
     const work = failed instanceof SummaryFailed ? failed.work : undefined
     const isOver = isCutOff ? error.why === 'out_of_time' && held.origin === 'resumed' : error instanceof SummaryFailed
     const detail = `the older messages could not be summarised and stay unchanged: ${error instanceof Error ? error.message : ''}`
-    const notice: RunNotice = { type: 'warning', code: 'summary_failed', detail, after }
+    const notice = { type: 'warning', code: 'summary_failed', detail } as const
     if (isOver || work !== undefined)
       await recordOrCount(state, { notices: isOver ? [notice] : [], ...definedFields({ work }) })
     if (isCutOff) return undefined
@@ -64,22 +57,22 @@ export async function consolidateIfDue(
 }
 
 async function consolidate(state: RunState, policy: Consolidation, signal: AbortSignal): Promise<void> {
-  const { leader, held, context, store, ports, keeper } = state
+  const { leader, held, context, reads, ports, writer } = state
   const before = inputOf(state)
   const { limits } = context.decided
   const work = { agent: leader.agent, policy, former: context.decided.summary, before, limits, signal }
-  const count = countSummaries(ports, held.lease, accountOf(state))
+  const count = countSummaries(ports, writer.key, accountOf(state))
   const learn = (learnt: NonNullable<SessionContext['limits']>): Promise<void> =>
     recordDecision(state, { context: { ...context.decided, limits: learnt }, notices: [] })
-  const dependencies = { reader: store.reader, models: ports.models, clock: ports.clock, keeper, count, learn }
+  const dependencies = { reader: reads.reader, models: ports.models, clock: ports.clock, keeper: writer, count, learn }
   // Imported on demand, because few runs need a summary.
   const { afterSummary, summarise } = await import('./summarise.ts')
-  const made = await summarise(dependencies, held.lease, work)
+  const made = await summarise(dependencies, writer.key, work)
   if (made === undefined) return
   const { through } = made.summary
-  const notice = { type: 'context.consolidated', through, messages: made.messages, after: state.head ?? '' } as const
+  const notice = { type: 'context.consolidated', through, messages: made.messages } as const
   const loaded = { messages: leader.messages, decided: context.decided, isWhole: context.isWhole }
-  const at = { head: state.head ?? '', before, run: held.run.id, replay: leader.agent.policies.replay }
+  const at = { head: writer.head(), before, run: held.run.id, replay: leader.agent.policies.replay }
   await recordOrCount(state, { context: afterSummary(loaded, made, at), notices: [notice], work: made.summary })
 }
 
@@ -87,13 +80,13 @@ async function consolidate(state: RunState, policy: Consolidation, signal: Abort
  * Records a decision with its token usage. If the record fails, for example because the lease was lost, the usage is still
  * counted.
  */
-async function recordOrCount(state: RunState, decision: Pick<Decision, 'context' | 'notices' | 'work'>): Promise<void> {
+async function recordOrCount(state: RunState, decision: Parameters<typeof recordDecision>[1]): Promise<void> {
   const account = accountOf(state)
   try {
     await recordDecision(state, { ...decision, account })
   } catch (error) {
     const { work } = decision
-    if (work !== undefined) await countSummaries(state.ports, state.held.lease, account)(work.usage, work.model)
+    if (work !== undefined) await countSummaries(state.ports, state.writer.key, account)(work.usage, work.model)
     throw error
   }
 }

@@ -4,7 +4,6 @@ import { definedFields } from '../../../domain/defined-fields.ts'
 import { isLeaders } from '../../../domain/messages/message.ts'
 import type { AssistantMessage, Message } from '../../../domain/messages/message.ts'
 import type { ModelRequest, ToolDeclaration } from '../../../domain/model-request.ts'
-import type { RunNotice } from '../../../domain/runs/run.ts'
 import type { SessionKey } from '../../../domain/session.ts'
 import { cutToFit } from '../../../log/request/context-cut.ts'
 import type { Older } from '../../../log/request/context-cut.ts'
@@ -22,6 +21,7 @@ import { recordDecision } from '../record-decision.ts'
 import { buildRequest, declaredTools, instructed, mediaFromOf } from '../model/model-request.ts'
 import type { RequestOf } from '../model/model-request.ts'
 import type { RunState } from '../run-state.ts'
+import type { NewNotice } from '../run-writer.ts'
 import { giveNumbers } from '../sources/source-numbers.ts'
 import { conversationOf } from '../thread.ts'
 import type { Thread } from '../thread.ts'
@@ -36,6 +36,9 @@ const FULL = 0.95
  */
 const SOON_FULL = 0.75
 
+/** Reads pages of a log. */
+export type MessageReader = Pick<LogReader, 'messages'>
+
 /** The input of a request: the part of the log that fits, and the decisions about the rest. */
 export interface LoadedContext extends LoadedLog {
   readonly decided: SessionContext
@@ -47,7 +50,7 @@ export interface LoadedContext extends LoadedLog {
  * the run and the context, not on the session's length (promises R7).
  */
 export async function loadContext(
-  reader: LogReader,
+  reader: Pick<LogReader, 'context' | 'messages' | 'message'>,
   key: SessionKey,
   run: string,
   agent: Pick<Agent, 'modelOptions' | 'model' | 'policies'>,
@@ -169,7 +172,7 @@ export function measure(of: Requested): Weighed {
 
 /** Counts the messages after the last summary that are not loaded. Reads the log page by page. */
 export async function countOlder(
-  reader: LogReader,
+  reader: MessageReader,
   key: SessionKey,
   { messages, decided, isWhole }: LoadedContext,
 ): Promise<Older> {
@@ -186,7 +189,7 @@ export async function countOlder(
 
 /** Counts the conversational messages after the last summary, without those of this run. */
 export async function countConversation(
-  reader: LogReader,
+  reader: MessageReader,
   key: SessionKey,
   loaded: LoadedContext,
   run: string,
@@ -201,7 +204,7 @@ export async function countConversation(
 
 /** Reads the log's messages between two ids, newest first. The next page is read only when it is needed. */
 export async function* readBack(
-  reader: LogReader,
+  reader: MessageReader,
   key: SessionKey,
   { before, after }: { readonly before: string | undefined; readonly after: string | undefined },
 ): AsyncGenerator<Message> {
@@ -225,15 +228,13 @@ export async function* readBack(
 export async function fittingRequest(
   state: RunState,
   asked: Asked,
-  notices: readonly RunNotice[] = [],
+  notices: readonly NewNotice[] = [],
 ): Promise<SizedRequest> {
   const { consolidation } = asked.thread.agent.policies
   const isAnnounced = notices.length > 0 && consolidation !== false && consolidation.keepRecentRatio < 1
   const sized = await sizeRequest({ ...(await requested(state, asked)), isAnnounced })
   if (sized.decision === undefined && notices.length === 0) return sized
-  // Steering inputs may have become messages since the notices were made.
-  const stored = notices.map((notice) => ({ ...notice, after: state.head ?? '' }))
-  await recordDecision(state, { ...definedFields({ context: sized.decision }), notices: stored }, asked)
+  await recordDecision(state, { ...definedFields({ context: sized.decision }), notices }, asked)
   return sized
 }
 
@@ -270,13 +271,13 @@ export interface Asked {
  */
 export async function requested(state: RunState, { thread, tools, toolChoice }: Asked): Promise<Requested> {
   const numbers = await giveNumbers(state, thread)
-  const { store, held, request, session, context, head = '' } = state
+  const { reads, writer, request, session, context } = state
   const messages = conversationOf(thread)
   const loaded = { messages, decided: decidedOf(state, thread), isWhole: !isLeaders(thread) || context.isWhole }
-  const older = (): Promise<Older> => countOlder(store.reader, held.lease, loaded)
+  const older = (): Promise<Older> => countOlder(reads.reader, writer.key, loaded)
   const { runId, agent } = thread
   const own = { session: isLeaders(thread) ? instructed(request, session) : {}, thread: { runId, agent, messages } }
-  return { ...own, tools, toolChoice, context: loaded, numbers, head, isAnnounced: false, older }
+  return { ...own, tools, toolChoice, context: loaded, numbers, head: writer.head(), isAnnounced: false, older }
 }
 
 /**

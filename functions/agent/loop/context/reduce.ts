@@ -75,7 +75,7 @@ export async function reducedRequest(
   }
   const refused = reason === 'certain' ? ' as too long' : ', perhaps for its size'
   const detail = `the model rejected a request of about ${sized.tokens} tokens${refused}: older messages were omitted, and about ${smaller.tokens} tokens remain`
-  const stored = { type: 'warning', code: 'context_reduced', detail, after: state.head ?? '' } as const
+  const stored = { type: 'warning', code: 'context_reduced', detail } as const
   const notice = { ...stored, ...memberNames(asked.thread) }
   const trial = reason === 'possible' ? { trial: beginTrial(state, asked) } : {}
   await recordDecision(state, { context: { ...smaller.decision, ...trial }, notices: [notice] }, asked)

@@ -55,7 +55,7 @@ export async function repairedRequest(
     const tokens = tokensOf(scale, weight)
     const context = { ...repaired, decided: { at: of.head, scale: { weight, tokens, rate: scale.rate } } }
     const detail = `the model refused the request${statusText(error)}: it is sent again ${name}`
-    const stored = { type: 'warning', code: 'request_repaired', detail, after: state.head ?? '' } as const
+    const stored = { type: 'warning', code: 'request_repaired', detail } as const
     await recordDecision(state, { context, notices: [{ ...stored, ...memberNames(asked.thread) }] }, asked)
     return { request, tokens }
   }
@@ -111,12 +111,12 @@ const sentIn = ({ held, context: { decided } }: RunState): number =>
  * kept.
  */
 function trialOf(
-  { held, head = '' }: RunState,
+  { held, writer }: RunState,
   thread: Thread,
   { trial, omitted }: Repairs,
 ): NonNullable<Repairs['trial']> {
   const isOpen = trial !== undefined && !hasCompletedSince(thread, trial.at)
-  return isOpen ? { ...trial, run: held.run.id } : { run: held.run.id, at: head, before: omitted }
+  return isOpen ? { ...trial, run: held.run.id } : { run: held.run.id, at: writer.head(), before: omitted }
 }
 
 /** The repairs without the steps that a trial has added. */
@@ -175,7 +175,7 @@ function messageAt(
  * not accepted. If the next run is refused as well, it first omits these messages. Undoes steps and omissions that did not help.
  */
 export function contextAfterRefusal(state: RunState): SessionContext {
-  const { leader, context, head = '' } = state
+  const { leader, context, writer } = state
   const { model } = leader.agent
   const known = repairsFor(context.decided, model)
   const trial = trialOf(state, leader, known)
@@ -183,7 +183,7 @@ export function contextAfterRefusal(state: RunState): SessionContext {
     (message) => message.role === 'assistant' && message.finishReason !== 'error' && isMadeBy(message, model),
   )
   const isTried = known.omitted.length > trial.before.length
-  const refused = { from: isTried ? '' : (accepted?.id ?? ''), through: head }
+  const refused = { from: isTried ? '' : (accepted?.id ?? ''), through: writer.head() }
   const { trial: _failed, ...decided } = context.decided
   return withRepairs(decided, leader, { ...withoutAdded({ ...known, trial }), omitted: trial.before, refused })
 }

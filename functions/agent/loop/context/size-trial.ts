@@ -14,7 +14,7 @@ import type { Asked } from './context.ts'
  */
 export const beginTrial = (state: RunState, { thread }: Asked): CutTrial => {
   const { cut, decided } = decidedOf(state, thread)
-  return { run: state.held.run.id, at: state.head ?? '', before: definedFields({ cut, decided }) }
+  return { run: state.held.run.id, at: state.writer.head(), before: definedFields({ cut, decided }) }
 }
 
 /**
@@ -33,14 +33,14 @@ export function sizeTrialOf(state: RunState, thread: Thread): 'open' | 'failed' 
 export async function undoTrial(state: RunState, asked: Asked): Promise<void> {
   const { trial, cut, decided, ...rest } = decidedOf(state, asked.thread)
   const before = trial?.before ?? definedFields({ cut, decided })
-  const failed = { run: state.held.run.id, at: state.head ?? '' }
+  const failed = { run: state.held.run.id, at: state.writer.head() }
   await recordDecision(state, { context: { ...rest, ...before, trial: failed }, notices: [] }, asked)
   if (isLeaders(asked.thread)) await loadOmitted(state)
 }
 
 /** Loads the messages that the cut had omitted. A holder that began after the cut has not loaded them. */
-async function loadOmitted({ store, held, leader, context }: RunState): Promise<void> {
-  const { messages, isWhole } = await loadContext(store.reader, held.lease, leader.runId, leader.agent)
+async function loadOmitted({ reads, writer, leader, context }: RunState): Promise<void> {
+  const { messages, isWhole } = await loadContext(reads.reader, writer.key, leader.runId, leader.agent)
   // Messages that are already loaded are not replaced: the log may lack results that are still being stored.
   const known = new Set(leader.messages.map(({ id }) => id))
   remember(

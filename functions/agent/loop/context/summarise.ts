@@ -15,14 +15,13 @@ import { scaleOf } from '../../../log/request/request-size.ts'
 import { weighDeclarations, weighMessages } from '../../../log/request/token-weight.ts'
 import { SUMMARY_PROMPT } from '../../../log/request/summary-prompt.ts'
 import type { Clock } from '../../../ports/clock.ts'
-import type { LogReader } from '../../../ports/log-reader.ts'
 import { isRefusal, isTooLarge, ModelError } from '../../../ports/model.ts'
 import type { Models } from '../../../ports/model.ts'
 import { raceAbort, withinTime } from '../../../domain/time/time-limit.ts'
 import { requestCompletion } from '../model/complete.ts'
 import { CompletionFailed } from '../model/completion-failed.ts'
 import { readBack } from './context.ts'
-import type { LoadedContext } from './context.ts'
+import type { LoadedContext, MessageReader } from './context.ts'
 import type { LeaseKeeper } from '../lease-keeper.ts'
 import { OPEN_MS } from '../open-thread.ts'
 
@@ -68,7 +67,7 @@ class TooLarge extends Error {
 }
 
 interface Dependencies {
-  readonly reader: LogReader
+  readonly reader: MessageReader
   readonly models: Models
   readonly clock: Clock
   readonly keeper: Pick<LeaseKeeper, 'startWatchdog' | 'check'>
@@ -174,7 +173,7 @@ async function summariseWithin(
 
 /** The messages that a summary replaces, in parts of at most `budget` tokens; undefined if every message stays. */
 async function collect(
-  reader: LogReader,
+  reader: MessageReader,
   key: SessionKey,
   { policy, former, before, signal }: Work,
   budget: number,

@@ -8,7 +8,7 @@ import { taskIn } from './delegate-tool.ts'
 import type { Task } from './delegate-tool.ts'
 import { RunCancelled } from '../lease-keeper.ts'
 import { agentNamed, openTools, warnAboutMissingTools } from '../open-thread.ts'
-import { allocate, assistantMessage, withLogMutex } from '../run-state.ts'
+import { assistantMessage } from '../run-state.ts'
 import type { RunState } from '../run-state.ts'
 import {
   callOf,
@@ -28,7 +28,7 @@ import type { CallOutcome } from '../tools/tool-call.ts'
 
 /** Stores the task of each delegate call before its member begins. */
 export async function storeTasks(state: RunState, thread: Thread): Promise<void> {
-  const { ports, held } = state
+  const { ports, writer } = state
   const given = openCalls(thread).flatMap((row) => {
     const task = thread.members.has(row.id) ? undefined : acceptedTask(thread, row)
     return task === undefined ? [] : [{ row, ...task }]
@@ -36,9 +36,8 @@ export async function storeTasks(state: RunState, thread: Thread): Promise<void>
   if (given.length === 0) return
   const members = given.map(({ row, member }) => createMember(thread, row, agentNamed(state, member)))
   await Promise.all(members.map(async (member) => warnAboutMissingTools(state, member, await openTools(state, member))))
-  await withLogMutex(state, async () => {
-    const ids = allocate(state, given.length)
-    const tasks = members.map((member, place): UserMessage => ({
+  const tasks = await writer.storeTasks(given.length, (ids) =>
+    members.map((member, place): UserMessage => ({
       id: ids[place] ?? '',
       role: 'user',
       runId: member.runId,
@@ -47,10 +46,9 @@ export async function storeTasks(state: RunState, thread: Thread): Promise<void>
       round: 0,
       createdAt: ports.clock.now(),
       parts: [{ type: 'text', text: given[place]?.task ?? '' }],
-    }))
-    await state.store.log.append(held.lease, tasks)
-    for (const [place, member] of members.entries()) remember(member, tasks.slice(place, place + 1))
-  })
+    })),
+  )
+  for (const [place, member] of members.entries()) remember(member, tasks.slice(place, place + 1))
 }
 
 /** Returns the task of a call that a member executes; undefined for all other calls and for refused ones. */

@@ -3,7 +3,7 @@ import type { Policies } from '../../../domain/agent.ts'
 import type { RunEvent } from '../../../domain/events.ts'
 import type { AssistantPart } from '../../../domain/messages/message.ts'
 import type { ModelRequest, RequestMedia, ToolDeclaration } from '../../../domain/model-request.ts'
-import type { RunNotice, WarningCode } from '../../../domain/runs/run.ts'
+import type { WarningCode } from '../../../domain/runs/run.ts'
 import { isNamed } from '../../../domain/usage/usage.ts'
 import type { Usage } from '../../../domain/usage/usage.ts'
 import { delta, roundRestarted, roundStarted } from '../../../log/run-events.ts'
@@ -21,6 +21,7 @@ import { declaredTools } from './model-request.ts'
 import { CompletionFailed } from './completion-failed.ts'
 import { sendFitting } from './send-fitting.ts'
 import type { RunState } from '../run-state.ts'
+import type { NewNotice } from '../run-writer.ts'
 import { memberNames, ownMessages, roundOf } from '../thread.ts'
 import type { Thread } from '../thread.ts'
 import { countUnstoredOf, estimatedUsage } from './unstored-usage.ts'
@@ -47,7 +48,7 @@ interface Asking {
   /** Cuts off the completion when it aborts: for a hand-off, or because the run must stop. */
   readonly signal: AbortSignal
   /** Notices for the run's followers, recorded with the decision of the request. */
-  readonly notices: readonly RunNotice[]
+  readonly notices: readonly NewNotice[]
 }
 
 /**
@@ -87,9 +88,9 @@ async function askWithPolicy(
   if (model === undefined) throw new Error(`the model of ${thread.agent.name} was not opened`)
   const count = (usage: Usage): Promise<void> => countUnstoredOf(state, thread, { model: model.name, usage })
   const warn = (detail: string): Promise<void> => warnOnce(state, thread, { code: 'unknown_frames', detail })
-  const target = { model, clock, at, keeper: state.keeper, emit: state.emit, count, warn }
+  const target = { model, clock, at, keeper: state.writer, emit: state.emit, count, warn }
   const send = async ({ request, tokens }: SizedRequest): Promise<Completion> => {
-    const { messages, missing } = await attachMedia(request.messages, session, state.store.outputs)
+    const { messages, missing } = await attachMedia(request.messages, session, state.reads.outputs)
     await warnOfMissing(state, missing)
     return requestCompletion(target, { request: { ...request, messages }, tokens }, signal)
   }
@@ -121,7 +122,7 @@ async function warnOnce(
   { code, detail }: { readonly code: WarningCode; readonly detail: string },
 ): Promise<void> {
   if (state.context.notices.some((notice) => notice.type === 'warning' && notice.detail === detail)) return
-  const notice = { type: 'warning', code, detail, after: state.head ?? '', ...memberNames(thread) } as const
+  const notice = { type: 'warning', code, detail, ...memberNames(thread) } as const
   await recordDecision(state, { notices: [notice] })
 }
 

@@ -57,7 +57,7 @@ export const countUnstoredOf = (
   state: RunState,
   { agent }: Thread,
   completion: Pick<Unstored, 'model' | 'usage'>,
-): Promise<void> => countUnstored(state.ports, state.held.lease, accountOf(state), { agent: agent.name, ...completion })
+): Promise<void> => countUnstored(state.ports, state.writer.key, accountOf(state), { agent: agent.name, ...completion })
 
 /**
  * Counts a completion whose write failed, unless the log holds its message (`thread.storing`) after all. A holder may learn that
@@ -74,12 +74,11 @@ export async function countUnlessStored(
   await countUnstoredOf(state, thread, completion)
 }
 
-async function isStored({ store, held, ports }: RunState, id: string): Promise<boolean> {
+async function isStored({ writer, ports }: RunState, id: string): Promise<boolean> {
   try {
-    return await withinTime(COUNT_MS, 'the store', () => store.holds(held.lease, id))
+    return await writer.holds(id)
   } catch (error) {
-    const { tenant, session } = held.lease
-    ports.logger.warn('whether a completion was stored is not known', { tenant, session, error: String(error) })
+    ports.logger.warn('whether a completion was stored is not known', { ...writer.key, error: String(error) })
     return false
   }
 }

@@ -27,9 +27,9 @@ export async function citationsAtEnd(
   return citations === undefined ? {} : { context: { ...decided, citations } }
 }
 
-async function highestRecorded({ sources, store, held }: RunState): Promise<number> {
+async function highestRecorded({ sources, reads, writer }: RunState): Promise<number> {
   if (sources.recorded !== undefined) return sources.recorded
-  const { numbered } = await store.reader.sources(held.lease, { order: 'descending', limit: 1 })
+  const { numbered } = await reads.reader.sources(writer.key, { order: 'descending', limit: 1 })
   return highestOf(numbered)
 }
 
@@ -51,12 +51,12 @@ async function sourcesOfTurn(state: RunState, last: readonly NumberedSources[]):
 const numberedBy = (message: Message): readonly NumberedSources[] =>
   message.role === 'assistant' ? (message.numbered ?? []) : []
 
-async function sourcesOfMembers({ store, held }: RunState, runs: ReadonlySet<string>): Promise<NumberedSources[]> {
+async function sourcesOfMembers({ reads, writer }: RunState, runs: ReadonlySet<string>): Promise<NumberedSources[]> {
   const found: NumberedSources[] = []
   for (const run of runs)
     for (let after = ''; ;) {
       const query = { run, roles: ['assistant'], order: 'ascending', limit: PAGE, after } as const
-      const page = await store.reader.messages(held.lease, query)
+      const page = await reads.reader.messages(writer.key, query)
       for (const message of page.messages)
         if (message.parentToolCallId !== undefined) found.push(...numberedBy(message))
       after = page.messages.at(-1)?.id ?? after

@@ -36,25 +36,23 @@ const numbersOf = (given: readonly NumberedSources[]): SourceNumbers =>
  * followers get a warning.
  */
 async function recordedBefore(state: RunState, thread: Thread): Promise<number | undefined> {
-  const { sources, store, held } = state
+  const { sources, reads, writer } = state
   try {
-    const last = sources.recorded ?? (await readHighest(state))
+    const last = sources.recorded ?? (await readHighest())
     return (sources.recorded = Math.max(last, sources.recorded ?? 0))
   } catch (error) {
-    if (error instanceof LeaseLost || state.signal.aborted) throw error
+    if (error instanceof LeaseLost || writer.signal.aborted) throw error
     const reason = error instanceof Error ? error.message : String(error)
-    state.ports.logger.warn('the numbers of sources cannot be read', { session: held.lease.session, error: reason })
+    state.ports.logger.warn('the numbers of sources cannot be read', { session: writer.key.session, error: reason })
     const detail = 'the sources of earlier results cannot be read: new results go without theirs'
     await recordDecision(state, {
-      notices: [
-        { type: 'warning', code: 'sources_unavailable', detail, after: state.head ?? '', ...memberNames(thread) },
-      ],
+      notices: [{ type: 'warning', code: 'sources_unavailable', detail, ...memberNames(thread) }],
     })
     return undefined
   }
 
-  async function readHighest({ held: { lease } }: RunState): Promise<number> {
-    const { numbered } = await store.reader.sources(lease, { order: 'descending', limit: 1 })
+  async function readHighest(): Promise<number> {
+    const { numbered } = await reads.reader.sources(writer.key, { order: 'descending', limit: 1 })
     return highestOf(numbered)
   }
 }

@@ -39,11 +39,11 @@ export async function checkCalls(
   asked: AssistantMessage,
   calls: readonly ToolCall[],
 ): Promise<readonly CheckedCall[]> {
-  const { run, lease } = state.held
+  const { writer, held } = state
   let time: TimeForChecks | undefined
   const check: Check = (tool, text) => {
     time ??= timeForChecks(state)
-    return checkArguments({ run, tenant: lease.tenant, signal: time.signal }, tool, text)
+    return checkArguments({ run: held.run, tenant: writer.key.tenant, signal: time.signal }, tool, text)
   }
   try {
     const checked: CheckedCall[] = []
@@ -87,15 +87,15 @@ interface TimeForChecks {
  * The time limit for the checks of a round. The signal aborts when that time is over or the run must stop. Until `end`
  * is called, the work does not count as stalled.
  */
-function timeForChecks({ keeper, signal, ports: { clock } }: RunState): TimeForChecks {
+function timeForChecks({ writer, ports: { clock } }: RunState): TimeForChecks {
   const [over, ended] = [new AbortController(), new AbortController()]
-  const done = keeper.startWatchdog(CHECKS_MS)
+  const done = writer.startWatchdog(CHECKS_MS)
   clock.sleep(CHECKS_MS, ended.signal).then(
     () => over.abort(),
     () => undefined,
   )
   return {
-    signal: AbortSignal.any([over.signal, signal]),
+    signal: AbortSignal.any([over.signal, writer.signal]),
     end() {
       ended.abort()
       done()
@@ -118,12 +118,7 @@ export async function warnOfUnchecked(
     return []
   })
   const details = [...new Set(reasons)]
-  const warning = {
-    type: 'warning',
-    code: 'arguments_unchecked',
-    after: state.head ?? '',
-    ...memberNames(thread),
-  } as const
+  const warning = { type: 'warning', code: 'arguments_unchecked', ...memberNames(thread) } as const
   const isKnown = (detail: string): boolean =>
     state.context.notices.some((notice) => notice.type === 'warning' && notice.detail === detail)
   const notices = details.filter((detail) => !isKnown(detail)).map((detail) => ({ ...warning, detail }))

@@ -7,19 +7,16 @@ import { MAX_ROUND_CALLS, parentNames } from '../../../domain/messages/message.t
 import type { AssistantMessage, ToolCall, ToolMessage } from '../../../domain/messages/message.ts'
 import { MAX_SOURCES, sourceFault } from '../../../domain/messages/source.ts'
 import type { Source } from '../../../domain/messages/source.ts'
-import type { EventPosition } from '../../../domain/runs/event-position.ts'
 import { DELEGATE_TOOL } from '../../../domain/runs/team.ts'
 import { callText } from '../../../log/call-text.ts'
 import { fitContent } from '../../../log/fit-content.ts'
-import { callCompleted, callStarted, messageCompleted } from '../../../log/run-events.ts'
+import type { Round } from '../../../ports/run-log.ts'
 import { READING_TOOLS } from '../../../search/documents/documents.ts'
 import { storeToolMedia } from '../../media.ts'
 import { checkCalls, warnOfUnchecked } from './call-checks.ts'
 import type { CheckedCall } from './call-checks.ts'
-import { positionAfter } from '../event-sequence.ts'
-import type { Emission } from '../event-sequence.ts'
 import { recordDecision } from '../record-decision.ts'
-import { accountOf, allocate, hasSearched, withLogMutex } from '../run-state.ts'
+import { accountOf, hasSearched } from '../run-state.ts'
 import type { RunState } from '../run-state.ts'
 import { numbersRecorded } from '../sources/source-counter.ts'
 import { callOf, memberNames, openCalls, ownMessages, refusalOf, remember } from '../thread.ts'
@@ -40,21 +37,26 @@ const PARALLEL = 8
 export async function storeRound(state: RunState, thread: Thread, message: AssistantMessage): Promise<void> {
   const calls = message.toolCalls.slice(0, MAX_ROUND_CALLS)
   const checks = await checkCalls(state, thread, message, calls)
-  await withLogMutex(state, () =>
-    state.emitInOrder((position) => storeWithMutex(state, thread, { ...message, position }, { calls, checks })),
+  const { assistant, tools } = await state.writer.storeRound(
+    calls.length + 1,
+    (ids, position) => {
+      const round = roundWith(state, thread, { ...message, position }, { calls, checks, ids })
+      thread.storing = round.assistant.id
+      return round
+    },
+    accountOf(state),
   )
+  numbersRecorded(state.sources, thread)
+  remember(thread, [assistant, ...tools])
+  for (const [sequence, { fault }] of checks.entries())
+    if (fault !== undefined) thread.faults.set(tools[sequence]?.id ?? '', fault)
   await storeRefused(state, thread)
   await warnOfUnchecked(state, thread, calls, checks)
 }
 
-async function storeWithMutex(
-  state: RunState,
-  thread: Thread,
-  message: AssistantMessage,
-  { calls, checks }: { readonly calls: readonly ToolCall[]; readonly checks: readonly CheckedCall[] },
-): Promise<Emission<void>> {
-  const { lease } = state.held
-  const [id = message.id, ...rowIds] = allocate(state, calls.length + 1)
+/** Builds the rows of a round. The first of the ids is the message's. */
+function roundWith(state: RunState, thread: Thread, message: AssistantMessage, { calls, checks, ids }: RowsOf): Round {
+  const [id = message.id, ...rowIds] = ids
   const assistant = { ...message, id }
   const isDelegation = ({ name }: ToolCall): boolean => name === DELEGATE_TOOL && hasSearched(thread)
   const rows = calls.map((call, sequence): ToolMessage => {
@@ -63,18 +65,18 @@ async function storeWithMutex(
     const row = isDelegation(call) ? { ...begun, searched: true as const } : begun
     return needs === undefined ? row : { ...row, status: 'waiting', needs }
   })
-  thread.storing = id
-  await state.store.log.appendRound(lease, { assistant, tools: rows }, accountOf(state))
-  numbersRecorded(state.sources, thread)
-  remember(thread, [assistant, ...rows])
-  for (const [sequence, { fault }] of checks.entries())
-    if (fault !== undefined) thread.faults.set(rowIds[sequence] ?? '', fault)
-  return { result: undefined, events: [messageCompleted(assistant), ...rows.map(callStarted)] }
+  return { assistant, tools: rows }
+}
+
+interface RowsOf {
+  readonly calls: readonly ToolCall[]
+  readonly checks: readonly CheckedCall[]
+  readonly ids: readonly string[]
 }
 
 /** Builds the running row of a message's call. */
 function rowOf(
-  { held, request }: RunState,
+  { writer, request }: RunState,
   { tools }: Thread,
   { asked, sequence, id }: { readonly asked: AssistantMessage; readonly sequence: number; readonly id: string },
 ): ToolMessage {
@@ -95,7 +97,7 @@ function rowOf(
     status: 'running',
     ...(isReplaced(tools, request.clientTools, call.name) ? { origin: 'client' } : {}),
     parts: [],
-    generation: held.lease.generation,
+    generation: writer.generation,
   }
 }
 
@@ -104,34 +106,27 @@ function rowOf(
  * an error for the model. Does nothing if all rows are stored. After a crash, the next holder stores the missing rows.
  */
 export async function storeRefused(state: RunState, thread: Thread): Promise<void> {
-  const { lease } = state.held
   const asked = ownMessages(thread).findLast((message) => message.role === 'assistant')
   if (asked === undefined || asked.toolCalls.length <= MAX_ROUND_CALLS) return
   const rows = ownMessages(thread).filter((one) => one.role === 'tool' && one.assistantMessageId === asked.id)
   for (let first = rows.length; first < asked.toolCalls.length; first += MAX_ROUND_CALLS) {
     const count = Math.min(MAX_ROUND_CALLS, asked.toolCalls.length - first)
-    await withLogMutex(state, () =>
-      state.emitInOrder((position) => storeSome(asked, first, { count, position }), count),
-    )
+    const build = (ids: readonly string[]) =>
+      ids.map((id, place) => refusedCall(state, thread, { asked, sequence: first + place, id }))
+    remember(thread, await state.writer.storeRefused(count, build))
   }
+}
 
-  async function storeSome(
-    asked: AssistantMessage,
-    first: number,
-    { count, position }: { readonly count: number; readonly position: EventPosition },
-  ): Promise<Emission<void>> {
-    const ids = allocate(state, count)
-    const begun = ids.map((id, place) => rowOf(state, thread, { asked, sequence: first + place, id }))
-    const refused = begun.map((row, place): ToolMessage => {
-      const text = `error: ${refusalOf(thread, asked, row.sequence)}`
-      const result = { parts: [{ type: 'text' as const, text }], completedAt: state.ports.clock.now(), durationMs: 0 }
-      return { ...row, status: 'error', ...result, position: positionAfter(position, place) }
-    })
-    await state.store.log.append(lease, refused)
-    remember(thread, refused)
-    const events = refused.flatMap((row, place) => [callStarted(begun[place] ?? row), callCompleted(row)])
-    return { result: undefined, events }
-  }
+/** Builds the row of a refused call: when it began, and with its error. */
+function refusedCall(
+  state: RunState,
+  thread: Thread,
+  at: Parameters<typeof rowOf>[2],
+): { readonly begun: ToolMessage; readonly refused: ToolMessage } {
+  const begun = rowOf(state, thread, at)
+  const parts = [{ type: 'text' as const, text: `error: ${refusalOf(thread, at.asked, at.sequence)}` }]
+  const result = { parts, completedAt: state.ports.clock.now(), durationMs: 0 }
+  return { begun, refused: { ...begun, status: 'error', ...result } }
 }
 
 /** Runs the member of a delegate call. Returns undefined while it waits or must be handed off. */
@@ -165,7 +160,7 @@ export async function executeOpenCalls(state: RunState, thread: Thread, delegate
 
 /** Stops the other threads too: when the run fails, it does not wait for its members. */
 function stopAll(state: RunState, error: unknown): never {
-  state.fail(error)
+  state.writer.fail(error)
   throw error
 }
 
@@ -183,14 +178,14 @@ async function delegateOne(
 }
 
 /** Marks approved calls as running, durably, before they execute. */
-async function beginApproved({ store, held }: RunState, thread: Thread): Promise<void> {
+async function beginApproved({ writer }: RunState, thread: Thread): Promise<void> {
   for (const row of openCalls(thread))
-    if (row.status === 'approved') remember(thread, [await store.log.beginApproved(held.lease, row.id)])
+    if (row.status === 'approved') remember(thread, [await writer.beginApproved(row.id)])
 }
 
 async function executeOne(state: RunState, thread: Thread, row: ToolMessage): Promise<ToolMessage> {
   // A process that was suspended may not know yet that its lease has expired.
-  state.keeper.check()
+  state.writer.check()
   const startedAt = state.ports.clock.now()
   return keepOutcome(state, thread, row, await execute(state, thread, row), startedAt)
 }
@@ -203,17 +198,17 @@ async function keepOutcome(
   outcome: CallOutcome,
   startedAt = row.createdAt,
 ): Promise<ToolMessage> {
-  const { ports, store, held } = state
-  const { stored: media, leftOut } = await storeToolMedia(store.outputs, held.lease, outcome.media ?? [])
+  const { ports, reads, writer } = state
+  const { stored: media, leftOut } = await storeToolMedia(reads.outputs, writer.key, outcome.media ?? [])
   const text = [outcome.text, ...leftOut].filter((one) => one !== '').join('\n')
   // The generation separates the outputs of two executions of one idempotent call.
-  const at = { messageId: row.id, attempt: String(held.lease.generation) }
+  const at = { messageId: row.id, attempt: String(writer.generation) }
   const sources = await usableSources(state, thread, row, outcome)
   const content = fitContent(at, { ...outcome, text, media, sources }, limitsOf(thread.agent, row.toolName))
   const completedAt = ports.clock.now()
   const times = { completedAt, durationMs: Math.max(0, completedAt - startedAt) }
   const { searched } = row
-  state.writer.write({ row, status: outcome.status, content, ...times, ...definedFields({ searched }) })
+  writer.storeResult({ row, status: outcome.status, content, ...times, ...definedFields({ searched }) })
   const { parts, output } = content
   return { ...row, status: outcome.status, parts, output, ...definedFields({ sources: content.sources }), ...times }
 }
@@ -231,19 +226,13 @@ async function usableSources(
   if (first < 0) return all
   const count = faults.filter((fault) => fault !== undefined).length
   const detail = `${count} of the ${all.length} sources of ${cutBefore(row.call, 200)} were left out: number ${first + 1} ${faults[first]}`
-  const notice = {
-    type: 'warning',
-    code: 'sources_dropped',
-    detail,
-    after: state.head ?? '',
-    ...memberNames(thread),
-  } as const
+  const notice = { type: 'warning', code: 'sources_dropped', detail, ...memberNames(thread) } as const
   await recordDecision(state, { notices: [notice] })
   return all.filter((_, place) => faults[place] === undefined)
 }
 
 async function execute(state: RunState, thread: Thread, row: ToolMessage): Promise<CallOutcome> {
-  const { ports, store, keeper, signal } = state
+  const { ports, reads, writer } = state
   const { asked, call } = callOf(thread, row)
   const refusal = refusalOf(thread, asked, row.sequence)
   if (refusal !== undefined) return { status: 'error', text: `error: ${refusal}` }
@@ -256,8 +245,7 @@ async function execute(state: RunState, thread: Thread, row: ToolMessage): Promi
     return { status: 'error', text: 'error: not executed here' }
   if (tool?.needsApproval === true && row.needs !== 'approval')
     return { status: 'error', text: `error: ${call.name} needs an approval that was not requested: call it again` }
-  const reading = { ...ports, reader: store.reader, outputs: store.outputs, sessions: store.sessions }
-  const startWatchdog = (): (() => void) => keeper.startWatchdog((tool?.timeoutMs ?? 0) + GRACE_MS)
+  const startWatchdog = (): (() => void) => writer.startWatchdog((tool?.timeoutMs ?? 0) + GRACE_MS)
   let done = startWatchdog()
   const report = throttledProgress(state, row)
   const progressed = (howFar?: CallProgress): void => {
@@ -265,8 +253,8 @@ async function execute(state: RunState, thread: Thread, row: ToolMessage): Promi
     done = startWatchdog()
     if (howFar !== undefined) report(howFar)
   }
-  const at = { session: state.session, agent: thread.agent, row, signal, progressed }
-  const context = createToolContext(reading, at)
+  const at = { session: state.session, agent: thread.agent, row, signal: writer.signal, progressed }
+  const context = createToolContext({ ...ports, ...reads }, at)
   try {
     return await executeCall(tool, call, context, ports.logger)
   } finally {

@@ -12,7 +12,7 @@ import { readJson, withPlainNumbers } from '../../../log/json/exact-json.ts'
 import { jsonFault } from '../../../log/json/json-size.ts'
 import { readableOutput } from '../../readable-output.ts'
 import { limitTime, raceAbort, withinTime } from '../../../domain/time/time-limit.ts'
-import type { LoopStore } from '../retrying-store.ts'
+import type { LoopReads } from '../retrying-store.ts'
 import type { LoopDependencies } from '../run-state.ts'
 
 /**
@@ -134,7 +134,7 @@ function failure(reason: string): CallOutcome {
  * The scope that an agent may search. The policy and the session decide it, never the model's arguments (promises H4).
  */
 async function searchScope(
-  { sessions }: Pick<LoopStore, 'sessions'>,
+  { sessions }: Pick<LoopReads, 'sessions'>,
   { policies }: Agent,
   { tenant, session, owner }: Session,
 ): Promise<HistoryScope> {
@@ -148,8 +148,7 @@ async function searchScope(
 
 /** Builds the context that a tool gets besides its input. */
 export function createToolContext(
-  dependencies: Pick<LoopStore, 'sessions' | 'reader' | 'outputs'> &
-    Pick<LoopDependencies, 'index' | 'search' | 'clock'>,
+  dependencies: LoopReads & Pick<LoopDependencies, 'index' | 'search' | 'clock'>,
   at: {
     readonly session: Session
     readonly agent: Agent

@@ -34,14 +34,15 @@ afterEach(() => timeOut())
 function stateOf(): RunState {
   return {
     request: { clientTools: [] },
-    held: { run: {}, lease: { tenant: `t${tenant}` } },
-    keeper: {
+    held: { run: {} },
+    writer: {
+      key: { tenant: `t${tenant}`, session: 's' },
+      signal: stopped.signal,
       startWatchdog(milliseconds: number) {
         expected.push(milliseconds)
         return () => void expected.splice(expected.indexOf(milliseconds), 1)
       },
     },
-    signal: stopped.signal,
     ports: { clock: { sleep: () => new Promise<void>((resolve) => (timeOut = resolve)) } },
   } as unknown as RunState
 }

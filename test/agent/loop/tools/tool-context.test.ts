@@ -60,7 +60,7 @@ function contextOf(owner: string | undefined, searchScope: Policies['searchScope
       // The current value, which may differ from the value at the start of the run.
       sessions: { read: async () => ({ ...session, ...(bound ? { ownerBound: true } : {}) }) },
       reader,
-      outputs: { put: none, read: none, stat: none, link: none, remove: none, removeAll: none },
+      outputs: { put: none, read: none },
       index: {
         search: none,
         locate: async (scope, id) => {

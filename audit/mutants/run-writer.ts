@@ -1,0 +1,74 @@
+import { inFile } from './mutant.ts'
+
+const LOOP = 'functions/agent/loop'
+
+/** Mutants of the writer of a run: the order of its writes, their ids and events, and the signal that stops the run. */
+export const RUN_WRITER_MUTANTS = [
+  ...inFile(`${LOOP}/run-writer.ts`, [
+    ['a round is not awaited', '        await log.appendRound(', '        void log.appendRound('],
+    ['refused calls are not awaited', '        await log.append(lease, rows)', '        void log.append(lease, rows)'],
+    [
+      'a member begins before its task is stored',
+      '        await log.append(lease, tasks)',
+      '        void log.append(lease, tasks)',
+    ],
+    ['a steering input is not emitted', 'message && [messageSteered(message)] }', 'message && [] }'],
+    [
+      'repairs are not emitted',
+      'events: repaired.map(callCompleted)',
+      'events: repaired.slice(1_000).map(callCompleted)',
+    ],
+    [
+      'calls that an end closes are not emitted',
+      '...closed.map(callCompleted)',
+      '...closed.slice(1_000).map(callCompleted)',
+    ],
+    ['ids begin anew', 'createLogIds(lease.head, ports.clock)', 'createLogIds(undefined, ports.clock)'],
+    [
+      'the loss of the lease stops nothing',
+      'AbortSignal.any([keeper.signal, results.signal, failed.signal])',
+      'AbortSignal.any([results.signal, failed.signal])',
+    ],
+    [
+      'a failed result stops nothing',
+      'AbortSignal.any([keeper.signal, results.signal, failed.signal])',
+      'AbortSignal.any([keeper.signal, failed.signal])',
+    ],
+    [
+      'a refused pause counts as a pause',
+      '        await store.readHeader()\n        return false',
+      '        return true',
+    ],
+    ['decisions repeat their number', '        number++\n', ''],
+  ]),
+  ...inFile(`${LOOP}/result-writer.ts`, [
+    [
+      'a row before its object',
+      'of content.objects) await outputs.put(lease, name',
+      'of content.objects) void outputs.put(lease, name',
+    ],
+    [
+      'a result is emitted before it is stored',
+      '      const message = await log.completeCall(lease, end)',
+      '      void emitInOrder(async () => ({ result: undefined, events: [callCompleted(row)] }))\n      const message = await log.completeCall(lease, end)',
+    ],
+    ['a failed write is not known', 'failed.abort(error)', 'void error'],
+    ['settled awaits nothing', '      await Promise.all(pending)\n', ''],
+    ['settled knows no failure', '      failed.signal.throwIfAborted()\n', ''],
+  ]),
+]
+
+/** Mutants of the writer that only runs with several threads notice. */
+export const SHARED_WRITER_MUTANTS = [
+  ...inFile(`${LOOP}/run-writer.ts`, [['a failed thread stops no other', ', failed.signal])', '])']]),
+  ...inFile(`${LOOP}/log-ids.ts`, [
+    ['two threads extend the log at the same time', 'extended.then(extend)', 'extend()'],
+  ]),
+  ...inFile(`${LOOP}/result-writer.ts`, [
+    [
+      "results of one thread are forgotten when another's are stored",
+      '      await Promise.all(pending)\n',
+      '      await Promise.all(pending)\n      pending.clear()\n',
+    ],
+  ]),
+]
