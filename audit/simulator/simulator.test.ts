@@ -28,7 +28,7 @@ test('processes with separate connections to one file behave like processes that
   }
 })
 
-test('a seed gives one trace in every simulation', async () => {
+test('every simulation of a seed gives the same trace', async () => {
   const script = generate('11')
   const first = await simulate(script, { ...options, keepTrace: true })
   const second = await simulate(script, { ...options, keepTrace: true })

@@ -102,7 +102,7 @@ test('a request ends after its key has expired', async () => {
   expect(signal.aborted).toBe(true)
 })
 
-test('a store that cannot respond ends no request and is asked again', async () => {
+test('requests stay open while the store cannot respond, and the store is asked again', async () => {
   const { calls, good, errors, look, fail } = open()
   const { signal } = await calls.open(caller('one'))
   good.delete('one')
@@ -114,7 +114,7 @@ test('a store that cannot respond ends no request and is asked again', async () 
   expect(signal.aborted).toBe(true)
 })
 
-test('a key has a limit of open requests; closing one frees one slot, once', async () => {
+test('a key has at most 256 open requests, and a request that is closed twice frees one slot', async () => {
   const { calls } = open()
   const mine = await Promise.all(Array.from({ length: 256 }, () => calls.open(caller('one'))))
   await expect(calls.open(caller('one'))).rejects.toThrow(/key one has 256/)
@@ -142,7 +142,7 @@ test('one tenant uses at most half of the slots of a process, with any number of
   await expect(calls.open(caller('t-more', 't'))).rejects.toThrow(/tenant t has 1024/)
 })
 
-test('a watched request uses no slot, and also ends with its key', async () => {
+test('a watched request uses no slot, and ends when its key ends', async () => {
   const { calls, good, sleeps, look } = open()
   const watched = Array.from({ length: 3_000 }, () => calls.watch(caller('one')))
   const opened = await calls.open(caller('one'))
@@ -154,7 +154,7 @@ test('a watched request uses no slot, and also ends with its key', async () => {
   expect(sleeps).toHaveLength(2)
 })
 
-test('the limit of a key counts all processes; a closed request frees its slot for each', async () => {
+test('the limit of a key counts requests of all processes, and every process can use a freed slot', async () => {
   const places = new Map<string, number>()
   const [here, there] = [open(places), open(places)]
   const mine = caller('one', 't', { openCalls: 2 })

@@ -148,7 +148,7 @@ describe('media of a tool result', () => {
 })
 
 describe('under `images: {reattach}`', () => {
-  it('the newest messages keep their bytes in later runs; the prefix changes only when one drops out', async () => {
+  it('the newest messages keep their bytes in later runs; the prefix changes only when a message drops out', async () => {
     await open(4, { reattach: 2 })
     expect(seen(harness.requests[3])).toEqual(['picture0.png with bytes', 'picture1.png with bytes'])
     expect(seen(harness.requests[4])).toEqual(['picture0.png with bytes', 'picture1.png with bytes'])

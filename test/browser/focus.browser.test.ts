@@ -76,7 +76,7 @@ describe('the focus stays', () => {
     expect(await focused(page)).toBe('Delete')
   })
 
-  test("on a dialog's opener after an answer closes it, and on the button while pending", async () => {
+  test("on the button of a dialog until its response arrives, and then on the dialog's opener", async () => {
     const { id } = await opened.client.createSession({ title: 'A report' })
     const page = await opened.show(`/sessions/${id}`)
     await page.getByRole('button', { name: 'Export' }).focus()

@@ -67,7 +67,7 @@ test('hidden tabs close their connections, so that the visible tab can open one'
   for (const page of [last, first]) await log(page).getByText('The run was cancelled.').waitFor()
 })
 
-test('a hidden tab that becomes visible continues after the last event, and shows half a completion once', async () => {
+test('a hidden tab that becomes visible continues after the last event, and shows a partial completion once', async () => {
   const { id } = await opened.client.createSession({})
   const page = await opened.show(`/sessions/${id}`)
   await page.getByLabel('Message', { exact: true }).fill('begin')

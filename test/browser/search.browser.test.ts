@@ -53,7 +53,7 @@ describe('the search', () => {
     await page.getByText('Nothing found').waitFor()
   })
 
-  test('groups hits by session without reading it, and links to the further hits', async () => {
+  test('groups hits by session without reading the sessions, and links to the further hits', async () => {
     const { client } = opened
     // The id of a deleted session stays taken, so each attempt uses a new id.
     const id = randomUUID()

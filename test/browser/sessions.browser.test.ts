@@ -252,7 +252,7 @@ describe('a session', () => {
     await other.locator('.entry.target').getByText('current_time said:').waitFor()
   })
 
-  test('is equal in two tabs of one person, whichever tab writes to it', async () => {
+  test('looks the same in two tabs of one person, whichever tab writes to it', async () => {
     const { id } = await opened.client.createSession({})
     const page = await opened.show(`/sessions/${id}`)
     const other = await page.context().newPage()

@@ -29,7 +29,7 @@ export function historyIndexFunctionWordsContract(harness: () => HistoryIndexHar
       'in giraffe',
       'who was it for: giraffe, and what about quagga',
       'giraffe-in-the-house-of-quagga is for this',
-    ])('finds no text by them if it has other words: %s', async (text) => {
+    ])('finds no text by its function words if it has other words: %s', async (text) => {
       expect((await found(text)).filter((id) => id !== house.messageId || !text.includes('house'))).toEqual([])
     })
 
@@ -38,7 +38,7 @@ export function historyIndexFunctionWordsContract(harness: () => HistoryIndexHar
       ['what is in the zebra?', [zebra]],
       ['log-in', [login]],
       ['in-field', [zebra]],
-    ] as const)('finds the texts with its other words: %s', async (text, wanted) => {
+    ] as const)('finds the texts that contain its other words: %s', async (text, wanted) => {
       expect(await found(text)).toEqual(wanted.map(({ messageId }) => messageId))
     })
 

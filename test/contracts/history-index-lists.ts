@@ -136,7 +136,7 @@ export function historyIndexListsContract(harness: () => HistoryIndexHarness): v
     })
 
     test.each(['newest', 'oldest'] as const)(
-      '%s: the hit of a session is its first in this order',
+      '%s: each session is shown by its first hit in this order',
       async (sort) => {
         const all = await allHits({ scope, text: 'harbour', sort, limit: 50 })
         const firsts = [...Map.groupBy(all, ({ session }) => session).values()].map(([hit]) => hit?.messageId)
@@ -182,7 +182,7 @@ export function historyIndexListsContract(harness: () => HistoryIndexHarness): v
     )
   })
 
-  test('a cursor is refused for another order or group', async () => {
+  test('a cursor is refused in a search with another order or grouping', async () => {
     const query = { scope: { tenant: 'groups' }, text: 'harbour', filters: {}, limit: 5 }
     const { next: after = '' } = await harness().index.search(query)
     for (const other of [{ sort: 'newest' }, { group: 'session' }] as const)

@@ -174,7 +174,7 @@ export function historyIndexContract(name: string, start: () => Promise<HistoryI
         expect(ids(await search(word, { notRun: 'run-1' }))).toEqual([other.messageId])
       })
 
-      test('both halves of a tool event are one hit', async () => {
+      test('the call and the result of a tool event are one hit', async () => {
         expect(ids(await search(word, { session: 's-c' }))).toEqual([call.messageId])
       })
 

@@ -84,7 +84,7 @@ export function keptNumbersContract(engine: Engine): void {
     beforeAll(async () => void (stores = await engine.open()))
     afterAll(() => stores.close())
 
-    test('are the original ones, wherever an import or a copy stops, and new numbers follow the highest', async () => {
+    test('equal the original numbers, wherever an import or a copy stops, and new numbers follow the highest', async () => {
       const { messages, titles } = log(60)
       const kept = numberedFrom(1, titles)
       const whole = await openFixture(stores)
@@ -104,7 +104,7 @@ export function keptNumbersContract(engine: Engine): void {
         }
     })
 
-    test('are dropped where the session already uses them; the other sources keep theirs', async () => {
+    test('are dropped if the session already uses them; all other sources keep their numbers', async () => {
       const { messages, titles } = log(12)
       const fixture = await openFixture(stores)
       const { messages: first, titles: own } = log(3)

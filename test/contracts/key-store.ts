@@ -119,7 +119,7 @@ export function keyStoreContract(engine: Engine): void {
       expect(ids(await stores.keys.list())).toEqual(expect.arrayContaining(ids(keys)))
     })
 
-    test('requests over the rate get a retry time in every process, and pass after it', async () => {
+    test('requests over the rate get a retry time in every process, and are accepted after that time', async () => {
       const id = fresh('key')
       const rate = requestRate(4)
       const now = stores.clock.now()
@@ -166,7 +166,7 @@ export function keyStoreContract(engine: Engine): void {
       expect(again.filter(Boolean)).toHaveLength(4)
     })
 
-    test("a slot expires at its call's deadline; entering again extends it", async () => {
+    test('a slot expires at the deadline of its request, and a renewal moves the deadline', async () => {
       const id = fresh('key')
       const now = stores.clock.now()
       const enter = (call: string, from: number, most = 2) =>

@@ -57,7 +57,7 @@ export function logImportContract(engine: Engine): void {
     beforeAll(async () => void (stores = await engine.open()))
     afterAll(() => stores.close())
 
-    test('stores messages and their run unchanged, without usage in totals or a latest run', async () => {
+    test("stores messages and their run unchanged; the session's totals and its latest run do not change", async () => {
       const fixture = await openFixture(stores)
       const step = await stepAfter(fixture)
       const seen = await header(fixture)

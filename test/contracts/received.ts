@@ -11,7 +11,7 @@ export function receivedContract(engine: Engine): void {
     beforeAll(async () => void (stores = await engine.open()))
     afterAll(() => stores.close())
 
-    test('the first value is kept under each of its names, within its tenant', async () => {
+    test('each name keeps the first value that was stored under it, within its tenant', async () => {
       const { received, peer, clock } = stores
       const [tenant, until] = [fresh('tenant'), clock.now() + DAY_MS]
       expect(await received.remember(tenant, ['id ü', 'body'], 'first', until)).toBe('first')
@@ -21,7 +21,7 @@ export function receivedContract(engine: Engine): void {
       expect(await received.remember(fresh('tenant'), ['id ü'], 'foreign', until)).toBe('foreign')
     })
 
-    test('a refused delivery is forgotten, but not a different value under its names', async () => {
+    test('forgetting a refused delivery removes its value, but not a different value under its names', async () => {
       const { received, peer, clock } = stores
       const [tenant, until] = [fresh('tenant'), clock.now() + DAY_MS]
       await received.remember(tenant, ['id', 'body'], 'first', until)
@@ -41,7 +41,7 @@ export function receivedContract(engine: Engine): void {
       expect(await received.remember(tenant, ['id'], 'third', clock.now() + DAY_MS)).toBe('third')
     })
 
-    test('one of several concurrent deliveries is new, and all get one answer', async () => {
+    test('only one of several concurrent deliveries counts as new, and all get the same answer', async () => {
       const { received, peer, clock } = stores
       const tenant = fresh('tenant')
       const values = await Promise.all(

@@ -107,7 +107,7 @@ export function runCountsContract(engine: Engine): void {
       expect((await header(fixture)).head).toBe(headOf(first))
     })
 
-    test('the end of a former holder is refused after an equal end, without a message, by another holder', async () => {
+    test("a former holder's end is refused after another holder has stored an equal end without a message", async () => {
       const fixture = await openFixture(stores)
       const { lease: first } = await startRun(fixture)
       await fixture.inbox.cancel(fixture.key, first.runId)
@@ -221,7 +221,7 @@ export function runCountsContract(engine: Engine): void {
       expect(expired.some((key) => key.session === fixture.key.session)).toBe(false)
     })
 
-    test('each resolution reduces the count, and only the last one reports completion', async () => {
+    test('each resolution reduces the count of waiting calls, and only the last one reports completion', async () => {
       const fixture = await openFixture(stores)
       const { started } = await pausedRun(fixture, [
         { name: 'ask', needs: 'approval' },

@@ -59,7 +59,7 @@ export function runInboxNewestRequestContract(engine: Engine): void {
       expect(await read()).toEqual([[], undefined])
     })
 
-    test('two concurrent requests replace the tools and the instructions, each one of them', async () => {
+    test('if one request replaces the tools and a concurrent one the instructions, both changes are kept', async () => {
       const fixture = await openFixture(stores)
       const { key } = fixture
       const { started } = await pausedRun(fixture, [ASK, ASK, ASK])

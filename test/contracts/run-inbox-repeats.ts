@@ -13,7 +13,7 @@ export function runInboxRepeatsContract(engine: Engine): void {
     describe('idempotency', () => {
       const idempotency = { keyHash: 'k'.repeat(64), bodyHash: 'b'.repeat(64) }
 
-      test('requests with equal keys and bodies are one run, also after it has started and ended', async () => {
+      test('requests with an equal key and body return one run, also after this run has started and ended', async () => {
         const fixture = await openFixture(stores)
         const first = await fixture.inbox.enqueue(fixture.key, newRun({ idempotency, startAs: 'me' }))
         const again = { runId: first.runId, repeated: true }
@@ -54,7 +54,7 @@ export function runInboxRepeatsContract(engine: Engine): void {
         await expectCode(fixture.inbox.join(fixture.key, run.id, idempotency), 'session_not_found')
       })
 
-      test('a repeat returns its run before the session is checked for being busy', async () => {
+      test('a repeated request returns its run, even if it asks to be refused by a busy session', async () => {
         const fixture = await openFixture(stores)
         const run = newRun({ idempotency, onBusy: 'reject', startAs: 'me' })
         const first = await fixture.inbox.enqueue(fixture.key, run)

@@ -189,7 +189,7 @@ export function runInboxResolutionsContract(engine: Engine): void {
       expect((await header(fixture)).waiting).toBe(1)
     })
 
-    test('many clients with an equal resolution all succeed, and one is stored', async () => {
+    test('many clients with an equal resolution all succeed, and one resolution is stored', async () => {
       const fixture = await openFixture(stores)
       const { started } = await pausedRun(fixture, [ASK])
       const results = await Promise.all(
@@ -200,7 +200,7 @@ export function runInboxResolutionsContract(engine: Engine): void {
       expect(results.reduce((sum, result) => sum + result.stored, 0)).toBe(1)
     })
 
-    test('two concurrent last resolutions leave no call waiting, and the session due', async () => {
+    test('after two concurrent last resolutions, no call waits and the session is due', async () => {
       const fixture = await openFixture(stores)
       const { started } = await pausedRun(fixture, [ASK, ASK])
       const results = await Promise.all([

@@ -157,7 +157,7 @@ export function runInboxContract(engine: Engine): void {
         ).toBeDefined()
       })
 
-      test('supersedes a paused run without a queue, but not one with a queue', async () => {
+      test('supersedes a paused run if no other input is queued, and is refused otherwise', async () => {
         const fixture = await openFixture(stores)
         const { started } = await pausedRun(fixture, [{ name: 'ask', needs: 'result' }])
         await fixture.inbox.enqueue(fixture.key, newRun({ onBusy: 'reject' }))

@@ -100,7 +100,7 @@ export function runLeaseContract(engine: Engine): void {
       expect(await snapshot(fixture, fixture.key)).toEqual(before)
     })
 
-    test('a start is refused without a queued run, with an active run, and on a changed header', async () => {
+    test('a start is refused without a queued run, with an active run, and if the header has changed', async () => {
       const fixture = await openFixture(stores)
       const empty = await header(fixture)
       expect(await fixture.lease.start(empty, 'a')).toBeUndefined()
@@ -128,7 +128,7 @@ export function runLeaseContract(engine: Engine): void {
       fixture.clock.advance(86_400_000)
     })
 
-    test('a live lease cannot be acquired, an expired one can, and that counts as a takeover', async () => {
+    test('a live lease cannot be acquired; acquiring an expired lease counts as a takeover', async () => {
       const fixture = await openFixture(stores)
       const { lease, run } = await startRun(fixture)
       expect(await fixture.lease.take(await header(fixture), 'early')).toBeUndefined()

@@ -65,7 +65,7 @@ export function sessionDeletionContract(engine: Engine): void {
       expect(await fixture.sessions.read(fixture.key)).toBeUndefined()
     })
 
-    test('a tombstone is due at once, again one lease duration after the removal, and never after the finish', async () => {
+    test('a tombstone is due at once and after one lease duration, and never after the deletion has finished', async () => {
       const fixture = await filled()
       await fixture.deletion.tombstone(fixture.key)
       expect(await isDue(fixture)).toBe(true)

@@ -53,7 +53,7 @@ export function sessionJanitorContract(engine: Engine): void {
       expect(await stores.janitor.due(stores.clock.now(), 2)).toHaveLength(2)
     })
 
-    test('a sweeper that postpones sessions reaches every due session, beside many of another tenant', async () => {
+    test('a sweeper that postpones sessions reaches every due session, even if another tenant has many', async () => {
       const tenant = fresh('busy')
       for (let n = 0; n < 40; n++) {
         const { inbox, key } = await openFixture(stores, { tenant })

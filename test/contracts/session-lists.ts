@@ -78,7 +78,7 @@ export function sessionListsContract(engine: Engine): void {
         }
     })
 
-    test('since and until bound the sorted time, and both include it', async () => {
+    test('`since` and `until` limit the time by which a list is sorted, and include both limits', async () => {
       const tenant = fresh('tenant')
       const times: number[] = []
       for (const session of ['a', 'b', 'c', 'd']) {

@@ -33,7 +33,7 @@ export function sessionNamesContract(engine: Engine): void {
       expect(await names.find(key.tenant, name)).toEqual({ session: other.session, about: { at: 3 } })
     })
 
-    test('a name with an expiry is forgotten after it, a name without one is not', async () => {
+    test('a name with an expiry is forgotten after that time; a name without an expiry is kept', async () => {
       const { names, key, clock } = await openFixture(stores)
       const [short, long] = [fresh('short'), fresh('long')]
       await names.give(key, short, {}, clock.now() + DAY_MS)
@@ -48,7 +48,7 @@ export function sessionNamesContract(engine: Engine): void {
       expect(await names.find(key.tenant, short)).toMatchObject({ about: { again: true } })
     })
 
-    test('a deletion forgets the names of its session at once and permanently, and no others', async () => {
+    test('deleting a session removes its names at once and permanently, and removes no other names', async () => {
       const gone = await openFixture(stores)
       const { names, deletion, key, clock } = gone
       const kept = { ...key, session: fresh('kept') }

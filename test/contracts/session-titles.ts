@@ -36,7 +36,7 @@ export function sessionTitlesContract(engine: Engine): void {
       expect(await titleIn(queued)).toEqual(['Waits in the queue', 'input'])
     })
 
-    test('labels of many sessions are read together: title and metadata, only of the own tenant', async () => {
+    test('titles and metadata of many sessions are read together, and only within the tenant', async () => {
       const tenant = fresh('tenant')
       const make = (more: Partial<NewSession>): NewSession => ({
         ...{ tenant, session: fresh('session'), agent: 'helper', metadata: {} },
@@ -128,7 +128,7 @@ export function sessionTitlesContract(engine: Engine): void {
       expect(await titleIn(fixture)).toEqual(['Fix it', 'input'])
     })
 
-    test('a description changes the named metadata, and shows no activity', async () => {
+    test('describing a session changes the named metadata, and does not count as activity', async () => {
       const fixture = await openFixture(stores, { metadata: { kept: true, folder: '/a' } })
       const before = await fixture.sessions.read(fixture.key)
       stores.clock.advance(1_000)

@@ -45,7 +45,7 @@ export function sourceNumbersContract(engine: Engine): void {
       expect(await fixture.peer.reader.message(fixture.key, headOf(round))).toMatchObject({ sources: SOURCES })
     })
 
-    test('have numbers after a completion that records them, in pages by number, from both ends', async () => {
+    test('get numbers from the completion that records them, and are listed by number from both ends', async () => {
       const fixture = await openFixture(stores)
       const { lease } = await startRun(fixture)
       expect(await pageOf(fixture)).toEqual({ numbered: [], more: false })

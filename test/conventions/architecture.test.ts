@@ -59,11 +59,11 @@ describe('docs/design/architecture.md', () => {
     expect(files.filter((file) => !existsSync(join(ROOT, file)))).toEqual([])
   })
 
-  test.each(all)('names each file after a file that calls it: $title', ({ files }) => {
+  test.each(all)('lists each file below a file that calls it: $title', ({ files }) => {
     expect(uncalled(files, injected)).toEqual([])
   })
 
-  test('detects a file that precedes its only caller', () => {
+  test('detects a file that is listed before its only caller', () => {
     const files = all[0]?.files ?? []
     const last = files.at(-1) ?? ''
     expect(uncalled([files[0] ?? '', last, ...files.slice(1, -1)])).toContain(last)

@@ -60,7 +60,7 @@ test('a worker that lost its claim gets an error for its next change, and an abo
   expect((await stored())?.state).toEqual({ by: 'another' })
 })
 
-test('a renewal that waits behind the end of the delivery does not make it due again', async () => {
+test('a renewal that waits while its delivery ends does not make the delivery due again', async () => {
   const { stored } = await open({ slowMs: 60 })
   // Renewals come every 20 ms here.
   await claim.change({ status: 'delivered', owner: null, due: null })

@@ -35,7 +35,7 @@ async function submit(): Promise<string> {
 
 const stored = async (id: string): Promise<Delivery | undefined> => harness.ports.outbox.read({ ...key, id })
 
-test('a channel that starts with the run follows its events, and its state is stored after each step', async () => {
+test("a channel that starts with the run follows the run's events; its state is stored after each step", async () => {
   const seen: string[] = []
   const follows = Promise.withResolvers<void>()
   const channel: Channel = {

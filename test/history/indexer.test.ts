@@ -126,7 +126,7 @@ test('a failure of the newest state reports the first record of that message', a
   expect(await index([stored('1', hello), stored('2', listing, 1), stored('3', listing, 2)])).toEqual({ failed: ['2'] })
 })
 
-test('the removal of a row removes all its possible documents, one revision later', async () => {
+test('the removal of a row removes all its possible documents, with a revision one higher', async () => {
   const { index, written } = harness({ lives: [false] })
   await index([stored('1', listing, 2), removed('2', listing, 2, 2)])
   expect(written).toEqual([
@@ -134,7 +134,7 @@ test('the removal of a row removes all its possible documents, one revision late
   ])
 })
 
-test('a late record of a deleted session becomes a removal, one revision later', async () => {
+test('a late record of a deleted session becomes a removal, with a revision one higher', async () => {
   const { index, written } = harness({ lives: [false] })
   expect(await index([stored('1', listing, 2), stored('2', hello)])).toEqual({ failed: [] })
   expect(written).toEqual([

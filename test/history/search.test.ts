@@ -144,7 +144,7 @@ describe('a search hit', () => {
     ])
   })
 
-  it('is omitted if its message is missing, and the cursor remains', async () => {
+  it('is omitted if its message is missing, and the page keeps its cursor', async () => {
     const index = indexOf([{ id: '7ZZZZZZZZZZZZZZZZZZZZZZZZZ', role: 'user' }], 'next-page')
     const page = await createHistorySearch({ index, reader: readerOf(log), sessions: ALL_LIVE }).search(query)
     expect(page).toEqual({ entries: [], next: 'next-page' })

@@ -39,7 +39,7 @@ describe('the docs', () => {
     }
   })
 
-  test('have every request that docs/operations names', () => {
+  test('contain every request that docs/operations names', () => {
     const folder = new URL('../../docs/operations/', import.meta.url)
     const text = readdirSync(folder)
       .filter((name) => name.endsWith('.md'))
@@ -91,7 +91,7 @@ describe('the docs', () => {
     expect([again.status, await again.text()]).toEqual([304, ''])
   })
 
-  test('request a key if one exists', async () => {
+  test('ask the reader for a key if a key exists', async () => {
     expect(page).not.toContain('$KEY')
     await harness.key()
     const keyed = await (await harness.send('GET', '/docs')).text()

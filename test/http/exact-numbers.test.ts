@@ -161,7 +161,7 @@ describe.each([...WIRES.keys()])('%s', (wire) => {
   })
 })
 
-test('field/19/metadata · sqlite: metadata of a session and its copy keep their numbers, and find it', async () => {
+test('field/19/metadata · sqlite: metadata of a session and its copy keep their numbers, and a filter matches exact numbers', async () => {
   const metadata = '{"order":9007199254740993,"total":10.00}'
   const session = await newSession('chat', `,"metadata":${metadata}`)
   expect(await textOf('GET', `/v1/sessions/${session}`)).toContain(metadata)
@@ -173,7 +173,7 @@ test('field/19/metadata · sqlite: metadata of a session and its copy keep their
   expect(await textOf('GET', '/v1/sessions/forked')).toContain(metadata)
 })
 
-test('field/19/native-import · sqlite: data and metadata of an import keep their numbers, and counts are numbers', async () => {
+test('field/19/native-import · sqlite: data and metadata of an import keep their numbers, and token counts are numbers', async () => {
   const session = await newSession('chat')
   const lines = [
     '{"role":"user","parts":[{"type":"text","text":"go"}],"metadata":{"order":9007199254740993}}',

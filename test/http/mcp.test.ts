@@ -127,7 +127,7 @@ describe('a position in a session', () => {
       expect(schema).toContain(`"${place}":{"description":"The id of a message`)
   })
 
-  test('gets an error result with its name if it is in another session or given beside another position', async () => {
+  test('in another session, or beside another position, causes an error result that names it', async () => {
     await talk('ann', 'crates-1')
     await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 'empty' })
     const [first] = (await expectJson<Page>(harness, 200, 'GET', '/v1/sessions/crates-1/messages')).data
@@ -165,7 +165,7 @@ describe('access over MCP', () => {
     }
   })
 
-  test('is limited to the tenant of the key, and to its owner if it is bound', async () => {
+  test("is limited to the tenant of the key, and to the key's owner if the key is bound", async () => {
     await talk('ann', 'anns')
     const bound = await connect(await harness.key({ owner: 'bob' }))
     const tenant = await connect(await harness.key({ tenant: 'other' }))

@@ -67,7 +67,7 @@ describe('a handoff between agents of the client', () => {
     expect([{ ...session, updated_at: 0 }, all]).toEqual([{ ...before[0], updated_at: 0 }, before[1]])
   })
 
-  test('over Chat Completions may leave the model without tools, and keeps absent system messages', async () => {
+  test('over Chat Completions may leave the model without tools, and a missing system message keeps the previous one', async () => {
     const ask = await openChat()
     await ask('Triage.', { tools: [chatTool('to_billing')] })
     await ask(undefined, { tools: [chatTool('refund')] })
@@ -145,7 +145,7 @@ test('over AG-UI, the model is sent the tools of the next run', async () => {
   ])
 })
 
-test("over `useChat`, the model is sent the tools of the newest request, and earlier calls stay the client's", async () => {
+test('over `useChat`, the model gets the tools of the newest request, and earlier calls stay client calls', async () => {
   harness = await openHttpHarness({ script })
   const chat = new TestChat({ id: 'talk', transport: chatTransport(harness) })
   const answer = (toolCallId: string) => chat.addToolOutput({ tool: 'x' as never, toolCallId, output: 'yes' as never })

@@ -198,7 +198,7 @@ describe('the OpenAPI document', () => {
     }
   })
 
-  test('declares for every operation that it may be refused, as a problem', () => {
+  test('declares for every operation that a problem document may be the response', () => {
     for (const { path, operation } of operations().filter((entry) => entry.path.startsWith('/v1/')))
       for (const status of ['400', '401', '403', '404', '429', '500', '503'])
         expect(Object.keys(operation.responses[status]?.content ?? {}), `${path} ${status}`).toEqual([

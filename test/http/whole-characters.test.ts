@@ -106,32 +106,38 @@ describe.each(wires)('on %s · sqlite', (_wire, provider: Provider) => {
     for (const { body } of requests()) expect(halfCharacters(body), body).toBe(0)
   }
 
-  test.each(Object.keys(FORMATS))('field/16/split-pair-across-deltas: %s', async (format) => {
+  test.each(Object.keys(FORMATS))('field/16/split-pair-across-deltas: %s has a whole character', async (format) => {
     script = [{ parts: [{ type: 'text', text: 'fire 🔥 out' }], pieceSize: 6 }]
     const stream = await FORMATS[format]?.()
     expect(stream).toContain('🔥')
     framesOf(stream ?? '')
   })
 
-  test.each(Object.keys(FORMATS))('field/16/half-that-stays-alone: %s', async (format) => {
-    script = [{ parts: [{ type: 'text', text: `a${HALF}b \udd25${HALF}` }], pieceSize: 2 }]
-    const stream = await FORMATS[format]?.()
-    framesOf(stream ?? '')
-    expect(stream).toContain('\ufffd')
-  })
+  test.each(Object.keys(FORMATS))(
+    'field/16/half-that-stays-alone: %s has a replacement character in place of a lone half',
+    async (format) => {
+      script = [{ parts: [{ type: 'text', text: `a${HALF}b \udd25${HALF}` }], pieceSize: 2 }]
+      const stream = await FORMATS[format]?.()
+      framesOf(stream ?? '')
+      expect(stream).toContain('\ufffd')
+    },
+  )
 
-  test.each([1, 3, 4])('field/16/split-pair-in-arguments: in pieces of %i', async (pieceSize) => {
-    const text = `{"fire":"🔥","half":"${HALF}"}`
-    script = [{ parts: [{ type: 'tool_call', id: 'call_1', name: 'look', arguments: text }], pieceSize }]
-    const session = await newSession()
-    const headers = { accept: 'text/event-stream' }
-    const stream = await textOf('POST', `/v1/sessions/${session}/messages`, { content: 'a' }, headers)
-    const deltas = framesOf(stream).filter(({ type }) => type === 'tool_call.delta')
-    expect(deltas.map((frame) => frame['arguments'] as string).join('')).toBe(text.toWellFormed())
-    expectWholeRequests()
-  })
+  test.each([1, 3, 4])(
+    'field/16/split-pair-in-arguments: arguments in pieces of %i have whole characters',
+    async (pieceSize) => {
+      const text = `{"fire":"🔥","half":"${HALF}"}`
+      script = [{ parts: [{ type: 'tool_call', id: 'call_1', name: 'look', arguments: text }], pieceSize }]
+      const session = await newSession()
+      const headers = { accept: 'text/event-stream' }
+      const stream = await textOf('POST', `/v1/sessions/${session}/messages`, { content: 'a' }, headers)
+      const deltas = framesOf(stream).filter(({ type }) => type === 'tool_call.delta')
+      expect(deltas.map((frame) => frame['arguments'] as string).join('')).toBe(text.toWellFormed())
+      expectWholeRequests()
+    },
+  )
 
-  test('field/17/truncated-description-and-schema', async () => {
+  test('field/17/truncated-description-and-schema: requests to the model have whole characters', async () => {
     const tool = {
       name: 'f',
       description: `Sends it ${HALF}`,
@@ -145,7 +151,7 @@ describe.each(wires)('on %s · sqlite', (_wire, provider: Provider) => {
     expectWholeRequests()
   })
 
-  test('field/17/half-in-the-id-of-a-call', async () => {
+  test('field/17/half-in-the-id-of-a-call: requests to the model have whole characters', async () => {
     script = [{ parts: [{ type: 'tool_call', id: `call${HALF}`, name: 'f', arguments: '{}' }] }]
     const session = await newSession()
     const tools = [{ name: 'f', description: 'Sends it', parameters: { type: 'object' } }]

@@ -41,6 +41,7 @@ async function expectOneText(script: readonly Turn[]): Promise<void> {
     if (item.type === 'message') expect(item.content).toMatchObject([{ text: texts.get(item.id) ?? '' }])
 }
 
-test('a Response resumed within its only attempt has its text', () => expectOneText([{ text: 'Whole.' }]))
-test.fails('a Response resumed after an abandoned attempt has the text of one attempt', () =>
+test('a Response that is resumed within its only attempt has the text of this attempt', () =>
+  expectOneText([{ text: 'Whole.' }]))
+test.fails('a Response that is resumed after an abandoned attempt has the text of only one attempt', () =>
   expectOneText([broken, { text: 'Whole.' }]))

@@ -49,7 +49,7 @@ describe('a Bedrock model', () => {
     expect(() => checkBedrockRegion(model, 'eu-central-1')).not.toThrow(),
   )
 
-  test('is checked when the stacks are built, where the region is known', () => {
+  test('is checked when the stacks are built, because the region is known then', () => {
     const settings = { model: `bedrock/us.${NAME}`, search: { kind: 'serverless' } } as const
     expect(() => synthesise(environmentOf({ ...settings, region: 'eu-central-1' }))).toThrow(EnvironmentError)
     expect(() => synthesise(environmentOf(settings))).not.toThrow()

@@ -50,7 +50,7 @@ describe('a tool of the MCP endpoint', () => {
     return JSON.parse(/data: (.*)/u.exec(text)?.[1] ?? text) as Reply
   }
 
-  test.each(CALLS)('field/21/%s: %s takes it', async (_variant, name, args) => {
+  test.each(CALLS)('field/21/%s: %s accepts the arguments', async (_variant, name, args) => {
     const reply = await call(name, args)
     expect(reply).toMatchObject({ result: { content: [{ type: 'text' }] } })
     expect(reply.result?.isError ?? false, JSON.stringify(reply)).toBe(false)
@@ -77,7 +77,7 @@ describe.each(WIRES)('$wire', ({ provider }) => {
     ['agent-null', 'search_history', { query: 'x', role: null, tool: null, since: null, until: null, limit: null }],
     ['agent-empty-texts', 'search_history', { query: 'x', role: '', tool: '', since: '', folder: '', group: '' }],
     ['agent-number-as-text', 'search_history', { query: 'x', limit: '5' }],
-  ])("field/21/%s: an agent's %s takes it", async (_variant, name, input) => {
+  ])("field/21/%s: an agent's %s accepts the arguments", async (_variant, name, input) => {
     opened.play({ parts: [{ type: 'tool_call', id: 'c', name, arguments: JSON.stringify(input) }] })
     const { session } = await opened.ask('go')
     expect(await opened.results(session)).toMatchObject([{ status: 'completed' }])

@@ -50,7 +50,7 @@ describe('the link of a hit', () => {
     expect(addressOf({ ...hit, role, status } as SearchHit)).toContain(`&in=${value}#`)
   })
 
-  test('has no query without a match', () => {
+  test('contains no query if nothing matched', () => {
     expect(addressOf({ ...hit, snippet: 'nothing' } as SearchHit)).toBe('/sessions/a%2Fb#M1')
   })
 })

@@ -25,7 +25,7 @@ const stalled = (ports: Ports): Ports => ({
   outbox: { ...ports.outbox, due: never, pending: never },
 })
 
-test('a store that does not respond fails its callers: a sweep, a hint, a request', async () => {
+test('a store that does not respond makes its callers fail in time: a sweep, a hint, a request', async () => {
   harness = await openHarness({ script: [], change: stalled })
   const { ports, service, session, key, worker } = harness
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })

@@ -59,12 +59,12 @@ async function newest(groups: readonly string[], limit = 5): Promise<number[]> {
   return found.map(({ at }) => at)
 }
 
-test('the newest errors of all groups are first, and a missing group has no errors', async () => {
+test('errors of all log groups are listed newest first, and a missing log group has no errors', async () => {
   await startLogs({ a: [NOW - 3 * MINUTE, NOW - 40 * MINUTE], b: [NOW - 10, NOW - 59 * MINUTE] })
   expect(await newest(['a', 'b', 'none'], 3)).toEqual([NOW - 10, NOW - 3 * MINUTE, NOW - 40 * MINUTE])
 })
 
-test('each error is reported once, also at the edge of a time window', async () => {
+test('each error is reported once, even if it lies at the edge of a time window', async () => {
   const edges = [0, 1, 5, 15, 60].flatMap((minutes) => [NOW - minutes * MINUTE, NOW - minutes * MINUTE - 1])
   await startLogs({ a: edges })
   expect(await newest(['a'], 20)).toEqual(edges.filter((at) => at >= NOW - 60 * MINUTE))
@@ -75,13 +75,13 @@ test('errors before the requested time are not reported', async () => {
   expect(await newest(['a'])).toEqual([])
 })
 
-test('an hour with too many errors is not read completely: the last minute has enough errors', async () => {
+test('an hour with too many errors is not read completely if its last minute has enough errors', async () => {
   const asked = await startLogs({ a: Array.from({ length: 3_600 }, (_, second) => NOW - second * 1_000) })
   expect(await newest(['a'], 3)).toEqual([NOW, NOW - 1_000, NOW - 2_000])
   expect(asked).toHaveLength(1)
 })
 
-test('a minute with more errors than the limit shows only part of them', async () => {
+test('if a minute has more errors than the limit, only some of them are shown', async () => {
   const asked = await startLogs({ a: Array.from({ length: 5_000 }, (_, at) => NOW - at * 10) })
   const times = await newest(['a'])
   expect(times).toHaveLength(5)

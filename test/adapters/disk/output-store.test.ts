@@ -36,7 +36,7 @@ const text = (content: string): Uint8Array => new TextEncoder().encode(content)
 
 outputStoreContract('disk', () => createDiskOutputStore({ folder: join(newFolder(), 'deep', 'outputs') }))
 
-test('no path shows a tenant or a session id', async () => {
+test('file paths contain no tenant and no session id', async () => {
   const folder = newFolder()
   await createDiskOutputStore({ folder }).put(key, nextId(undefined, 1), text('x'), 'text/plain')
   const paths = readdirSync(folder, { recursive: true }).map(String)
@@ -65,7 +65,7 @@ test('a write leaves no temporary file, whether it is stored or refused', async 
   expect(readdirSync(join(folder, 'incoming'))).toEqual([])
 })
 
-test('the first write of a process removes an hour-old file of a crashed writer, but no newer file', async () => {
+test('the first write of a process removes temporary files older than an hour, and keeps newer ones', async () => {
   const folder = newFolder()
   const incoming = join(folder, 'incoming')
   mkdirSync(incoming)
@@ -95,7 +95,7 @@ test('the temporary file of a killed writer is removed with its session; files o
   expect(left()).toEqual([`${'0'.repeat(64)}.x.tmp`])
 })
 
-test('a truncated file or one without a header causes an error, never a shorter or missing output', async () => {
+test('reading a truncated file, or a file without a header, fails instead of returning a shorter output', async () => {
   const folder = newFolder()
   const store = createDiskOutputStore({ folder })
   const name = nextId(undefined, 1)
@@ -120,7 +120,7 @@ test('a folder that cannot be created causes an error that shows no path of this
   expect(String(failure)).not.toContain(folder)
 })
 
-test('two processes that write the same names at once agree on every object', async () => {
+test('two processes that write the same names at once store each object once, and each object is complete', async () => {
   const folder = newFolder()
   const names = Array.from({ length: 30 }, (_, at) => nextId(undefined, at + 1))
   const script = `

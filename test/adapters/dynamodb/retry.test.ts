@@ -23,7 +23,7 @@ describe('a request to DynamoDB', () => {
     ['throttling', failure('ProvisionedThroughputExceededException', 400)],
     ['an internal error', failure('InternalServerError', 500)],
     ['a cut connection', new Error('socket hang up')],
-  ])('is repeated a few times for %s, and then fails with that error', async (_name, error) => {
+  ])('is repeated a few times after %s, and then fails with that error', async (_name, error) => {
     const { attempts, failed } = await fails(error, 5)
     expect(attempts).toBe(9)
     expect(failed).toMatchObject({

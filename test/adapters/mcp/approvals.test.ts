@@ -68,7 +68,7 @@ describe.each(WIRES)('$wire', ({ provider }) => {
     },
   )
 
-  test('field/23/arguments-that-do-not-fit: the call goes back to the model', async () => {
+  test('field/23/arguments-that-do-not-fit: the call is returned to the model', async () => {
     call('limit_of_draft_4', { value: 0 })
     const { session, run } = await opened.ask('go')
     expect(run.status).toBe('completed')

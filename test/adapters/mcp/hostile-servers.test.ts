@@ -185,7 +185,7 @@ describe('a call to a hostile MCP server', () => {
     expect(longest).toBeLessThan(PAUSE_MS)
   })
 
-  test('does not block for long with the maximum number of JSON values', async () => {
+  test('blocks other work only briefly if the result has the maximum number of JSON values', async () => {
     const { host, url } = await answering((message, response) =>
       response.writeHead(200, { 'content-type': 'application/json' }).end(resultOf(message.id, blocks(33_000))),
     )

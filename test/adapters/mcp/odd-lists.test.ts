@@ -59,7 +59,7 @@ beforeAll(async () => {
 afterAll(() => server.close())
 
 describe.each(WIRES)('$wire', ({ provider }) => {
-  test.each(NAMES)('field/05/%s: the agent has the other tools', async (variant) => {
+  test.each(NAMES)('field/05/%s: the agent gets the other tools of the list', async (variant) => {
     const opened = await openWire(provider, [serverAt(`${server.url}?${variant}`, { name: 'srv' })])
     try {
       const { session, run } = await opened.ask('go')
@@ -80,7 +80,7 @@ test.each<[string, object]>([
   ['null for all optional fields', { instructions: null, _meta: null }],
   ['no version of the server', { serverInfo: { name: 'x' } }],
   ['no description of the server', { serverInfo: null }],
-])('field/05/introduction-odd: a server is used whose introduction has %s', async (_name, more) => {
+])('field/05/introduction-odd: a server is used even if its introduction has %s', async (_name, more) => {
   const odd = await startRawServer((message, response) => reply(response, message, { tools: [good] }), undefined, more)
   const [chat] = WIRES
   if (chat === undefined) throw new Error('there is no wire')

@@ -87,7 +87,7 @@ describe.each(WIRES)('$wire', ({ provider }) => {
 
 const shown = (result: unknown): string => toolOutput(result).text
 
-test('one line names the unreadable parts', () => {
+test('the last line of a result names the parts that could not be read', () => {
   const content = [{ type: 'video' }, part, 7, { type: 'x'.repeat(100) }, ...Array.from({ length: 20 }, () => null)]
   const [first, second, note, ...rest] = shown({ content }).split('\n')
   expect([first, second, rest]).toEqual(['THE TEXT', '7', []])

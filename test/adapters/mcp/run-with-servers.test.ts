@@ -111,7 +111,7 @@ describe('a run with MCP servers', () => {
     )
   })
 
-  test('an approval is requested only if the arguments fit the schema; others return to the model', async () => {
+  test('requests an approval only if the arguments fit the schema; other calls return to the model', async () => {
     const calls: string[] = []
     const { url } = await server(['order'], calls)
     const ask = (...args: string[]): Turn => ({

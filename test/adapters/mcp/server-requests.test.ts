@@ -71,7 +71,7 @@ test.each(['ping', 'sampling/createMessage', 'elicitation/create', 'roots/list',
   },
 )
 
-test('a response with many messages is limited to as many requests as a stream', async () => {
+test('a response with more than 100 requests in one list fails the call, and no request is answered', async () => {
   const { connection, seen } = await connect(({ id, method }, response) => {
     if (!isCall(method)) return acknowledge(response)
     const requests = Array.from({ length: 200 }, (_, n) => ({ jsonrpc: '2.0', id: `p${n}`, method: 'ping' }))

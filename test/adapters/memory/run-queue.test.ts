@@ -32,7 +32,7 @@ test('hints of one session coalesce while no worker listens', async () => {
   expect(calls).toBe(1)
 })
 
-test('hints of one session never overlap; any number during a handler causes one more call', async () => {
+test('handlers of one session never overlap; any number of hints during a handler causes one more call', async () => {
   const queue = createMemoryRunQueue(heldClock())
   let [calls, running, most] = [0, 0, 0]
   const gate = Promise.withResolvers<void>()

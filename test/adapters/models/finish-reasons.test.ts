@@ -67,7 +67,7 @@ test.each([
       }),
     ],
   ],
-] as const)('%s: %s is not a completion', expectFailure)
+] as const)('%s: %s causes an error instead of a completion', expectFailure)
 
 test.each([
   ['eos_token', 'stop'],

@@ -100,40 +100,43 @@ describe('for any log', () => {
 it.each([
   ['messages', 'anthropic'],
   ['bedrock', 'bedrock'],
-])('field/01/repeated-ids · %s: an id depends on its call alone, and later rounds change none', async (_, name) => {
-  const turn = { runId: 'r', agent: 'default', createdAt: 0 } as const
-  const input: Message = { ...turn, id: 'm0', role: 'user', round: 0, parts: [{ type: 'text', text: 'go' }] }
-  const round = (count: number, id: string): Message[] => [
-    {
-      ...{ ...turn, id: `m${count}`, role: 'assistant', round: count, parts: [{ type: 'tool_call', id }] },
-      toolCalls: [{ id, name: 'shell', arguments: '{}' }],
-    },
-    {
-      ...{ ...turn, id: `m${count}r`, role: 'tool', round: count, toolCallId: id, toolName: 'shell', sequence: 0 },
-      ...{
-        assistantMessageId: `m${count}`,
-        generation: 1,
-        status: 'completed',
-        call: 'shell()',
-        parts: [{ type: 'text', text: 'ok' }],
+])(
+  'field/01/repeated-ids · %s: the id of a call depends only on the call, and later rounds change no id',
+  async (_, name) => {
+    const turn = { runId: 'r', agent: 'default', createdAt: 0 } as const
+    const input: Message = { ...turn, id: 'm0', role: 'user', round: 0, parts: [{ type: 'text', text: 'go' }] }
+    const round = (count: number, id: string): Message[] => [
+      {
+        ...{ ...turn, id: `m${count}`, role: 'assistant', round: count, parts: [{ type: 'tool_call', id }] },
+        toolCalls: [{ id, name: 'shell', arguments: '{}' }],
       },
-    },
-  ]
-  const idsOf = async (...ids: readonly string[]): Promise<string[]> => {
-    const log = [input, ...ids.flatMap((id, index) => round(index + 1, id))]
-    const { messages } = JSON.parse(await bodyOf(provider(name), requestOf(log))) as {
-      messages: { content: Block[] }[]
+      {
+        ...{ ...turn, id: `m${count}r`, role: 'tool', round: count, toolCallId: id, toolName: 'shell', sequence: 0 },
+        ...{
+          assistantMessageId: `m${count}`,
+          generation: 1,
+          status: 'completed',
+          call: 'shell()',
+          parts: [{ type: 'text', text: 'ok' }],
+        },
+      },
+    ]
+    const idsOf = async (...ids: readonly string[]): Promise<string[]> => {
+      const log = [input, ...ids.flatMap((id, index) => round(index + 1, id))]
+      const { messages } = JSON.parse(await bodyOf(provider(name), requestOf(log))) as {
+        messages: { content: Block[] }[]
+      }
+      return messages.flatMap((message) => message.content.flatMap(callId))
     }
-    return messages.flatMap((message) => message.content.flatMap(callId))
-  }
-  const all = await idsOf('call_0', 'call.0', 'call_0', 'call_0', 'call_0_2')
-  expect(new Set(all).size).toBe(5)
-  expect([all[0], all[4]]).toEqual(['call_0', 'call_0_2'])
-  expect(await idsOf('call_0', 'call.0', 'call_0')).toEqual(all.slice(0, 3))
-  // The id of a call does not depend on the call before it.
-  expect((await idsOf('other', 'call.0'))[1]).toBe(all[1])
-  expect((await idsOf('call_0', 'other', 'call_0'))[2]).toBe(all[2])
-})
+    const all = await idsOf('call_0', 'call.0', 'call_0', 'call_0', 'call_0_2')
+    expect(new Set(all).size).toBe(5)
+    expect([all[0], all[4]]).toEqual(['call_0', 'call_0_2'])
+    expect(await idsOf('call_0', 'call.0', 'call_0')).toEqual(all.slice(0, 3))
+    // The id of a call does not depend on the call before it.
+    expect((await idsOf('other', 'call.0'))[1]).toBe(all[1])
+    expect((await idsOf('call_0', 'other', 'call_0'))[2]).toBe(all[2])
+  },
+)
 
 it.each(['anthropic', 'bedrock'])(
   '%s receives a result that quotes malformed arguments, for every outcome of the call',

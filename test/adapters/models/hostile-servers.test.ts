@@ -56,7 +56,7 @@ for (const provider of PROVIDERS) {
     expect(server.requests).toHaveLength(1)
   })
 
-  test(`${provider.name}: the body of an error response has a size limit`, async () => {
+  test(`${provider.name}: the body of an error response may not exceed a size limit`, async () => {
     const headers = { 'content-type': 'application/json' }
     const server = await serve(() => ({ status: 400, headers, frames: Array.from({ length: 200 }, () => MEBIBYTE) }))
     const failure = await failureAt(provider, server)
@@ -64,7 +64,7 @@ for (const provider of PROVIDERS) {
     expect(failure.message.length).toBeLessThan(1_000)
   })
 
-  test(`${provider.name}: a stream without any event has a size limit`, async () => {
+  test(`${provider.name}: a stream without any event may not exceed a size limit`, async () => {
     const frames = Array.from({ length: 200 }, () => MEBIBYTE)
     const server = await serve(() => ({ headers: { 'content-type': provider.contentType }, frames, end: 'hang' }))
     expect(await failureAt(provider, server)).toBeInstanceOf(ModelError)

@@ -64,7 +64,7 @@ const points = (log: readonly Message[]): Message[][] =>
   })
 
 describe.each(PROVIDERS)('a request to $name', (provider) => {
-  it('excludes errors, notes of images that are sent, and the bytes of images of earlier runs', async () => {
+  it('contains each image of the current run or its note, and excludes errors and earlier images', async () => {
     const { text } = await bodyFor(provider, requestFor(LOG))
     expect(text).not.toContain('NEVER-SENT')
     expect(text.split(NOTE)).toHaveLength(2)
@@ -218,7 +218,7 @@ describe('a request to the Anthropic Messages API', () => {
 describe('a Bedrock request', () => {
   const provider = named('bedrock')
 
-  it('retains the call history in the last round: tool choice auto and a final instruction', async () => {
+  it('retains the call history in the last round, with tool choice auto and a final instruction', async () => {
     const { body } = await bodyFor(provider, requestFor(LOG, 'none'))
     expect(body['toolConfig']).toMatchObject({ toolChoice: { auto: {} } })
     expect(JSON.stringify(messagesOf(body))).toContain('"toolUse"')

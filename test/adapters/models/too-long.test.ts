@@ -137,17 +137,23 @@ const CODES = [
 ] as const
 
 describe.each(PROVIDERS.map((provider) => [WIRES[provider.name], provider] as const))('on %s', (_wire, provider) => {
-  test.each(SENTENCES)('field/too-long/%s', async (_server, status, message, maxTokens, tokens) => {
-    const error = await refusal(provider, status, bodyOf(message))
-    expect(error).toMatchObject({ code: 'context_length', retryable: false, status })
-    expect([error.size?.maxTokens, error.size?.tokens]).toEqual([maxTokens, tokens])
-  })
+  test.each(SENTENCES)(
+    'field/too-long/%s: the refusal becomes a length error with the sizes that its message states',
+    async (_server, status, message, maxTokens, tokens) => {
+      const error = await refusal(provider, status, bodyOf(message))
+      expect(error).toMatchObject({ code: 'context_length', retryable: false, status })
+      expect([error.size?.maxTokens, error.size?.tokens]).toEqual([maxTokens, tokens])
+    },
+  )
 
-  test.each(CODES)('field/too-long/%s', async (_server, status, body, maxTokens, tokens) => {
-    const error = await refusal(provider, status, body)
-    expect(error).toMatchObject({ code: 'context_length', retryable: false })
-    expect([error.size?.maxTokens, error.size?.tokens]).toEqual([maxTokens, tokens])
-  })
+  test.each(CODES)(
+    'field/too-long/%s: the refusal becomes a length error because of its code',
+    async (_server, status, body, maxTokens, tokens) => {
+      const error = await refusal(provider, status, body)
+      expect(error).toMatchObject({ code: 'context_length', retryable: false })
+      expect([error.size?.maxTokens, error.size?.tokens]).toEqual([maxTokens, tokens])
+    },
+  )
 
   test('a refusal that quotes the conversation is not mistaken for a length error', async () => {
     const input = [{ role: 'user', content: 'why is the prompt too long? the context window is 4096 tokens' }]

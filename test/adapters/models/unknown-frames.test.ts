@@ -109,7 +109,7 @@ describe.each(PROVIDERS.map((provider) => [WIRES[provider.name], provider] as co
     },
   )
 
-  test('field/unknown-frames/only-a-finish-reason: it stays an empty completion', async () => {
+  test('field/unknown-frames/only-a-finish-reason: a stream with only a finish reason is an empty completion', async () => {
     expect(await read(provider, variantsOf(provider).onlyFinish)).toMatchObject({
       parts: [],
       toolCalls: [],

@@ -29,14 +29,14 @@ function engine(statuses: Readonly<Record<string, readonly (number | Readonly<Re
   return { send, requests, tries: (id: string) => seen.get(id) ?? 0 }
 }
 
-test('an item that is stored, outdated or already deleted is done at once', async () => {
+test('an item is not sent again if it was stored, is outdated or was already deleted', async () => {
   const { send, tries } = engine({ a: [201], b: [200], c: [409], d: [404] })
   const outcomes = await bulk(send, clock, [store('a'), store('b'), store('c'), remove('d')])
   expect(outcomes).toEqual([{ kind: 'done' }, { kind: 'done' }, { kind: 'done' }, { kind: 'done' }])
   expect(['a', 'b', 'c', 'd'].map(tries)).toEqual([1, 1, 1, 1])
 })
 
-test('a busy or failing engine gets a retry with only the items that it rejected', async () => {
+test('if the engine is busy or failing, only the items that it rejected are sent again', async () => {
   const { send, tries } = engine({ a: [429, 503, 201], b: [201] })
   expect(await bulk(send, clock, [store('a'), store('b')])).toEqual([{ kind: 'done' }, { kind: 'done' }])
   expect([tries('a'), tries('b')]).toEqual([3, 1])

@@ -43,7 +43,7 @@ withEngines(['opensearch'], ({ opensearch }) => {
       return (await harness.index.search({ scope, text, filters: {}, limit: 50 })).hits.map(({ snippet }) => snippet)
     }
 
-    test('the greatest revision remains, even if an older one arrives later', async () => {
+    test('keeps the greatest revision of a document, even if an older revision arrives later', async () => {
       const newer = document('version two')
       const older = { ...newer, text: 'version one' }
       await harness.writer.write(changesOf([newer], 2))

@@ -30,7 +30,7 @@ withEngines(['s3'], ({ s3 }) => {
     expect(await store.removeAll(key)).toBe(1)
   })
 
-  test('more than 8 MB are uploaded in parts and are read completely, in ranges, and with their type', async () => {
+  test('an output over 8 MB is uploaded in parts, and read completely, in ranges and with its type', async () => {
     const key = { tenant: 'default', session: 'large' }
     const name = newName()
     const bytes = Buffer.alloc(20 * MB + 7, 'tooltrail ')

@@ -42,7 +42,7 @@ describe('a database file', () => {
     database.close()
   })
 
-  test('keeps every commit through a power cut: write-ahead log, synced at each commit', () => {
+  test('keeps every commit through a power cut, because its write-ahead log is synced at each commit', () => {
     const database = openDatabase(join(folder, 'durable.sqlite'))
     expect(readOne(database, 'PRAGMA journal_mode')).toEqual({ journal_mode: 'wal' })
     expect(readOne(database, 'PRAGMA synchronous')).toEqual({ synchronous: 2 })

@@ -54,7 +54,7 @@ test('locks of one process exclude one another, and a released lock leaves no fi
   expect(readdirSync(folder)).toEqual([])
 })
 
-test('an ended process is visited by one caller at a time, and again after a failure', () => {
+test('an ended process is visited by one caller at a time, and again if the visit failed', () => {
   writeFileSync(join(folder, `${ENDED}.lock`), '')
   const visits: string[] = []
   forEachEndedProcess(folder, (id) => visits.push(id, ...endedProcesses()))
@@ -68,7 +68,7 @@ test('an ended process is visited by one caller at a time, and again after a fai
   expect(endedProcesses()).toEqual([ENDED])
 })
 
-test('files with other names or other contents remain', () => {
+test('files that are not locks of a process remain', () => {
   writeFileSync(join(folder, 'note.txt'), '')
   writeFileSync(join(folder, `${ENDED}.lock`), 'not a database'.repeat(100))
   expect(endedProcesses()).toEqual([])

@@ -12,7 +12,7 @@ function startOthers(bus: ReturnType<typeof createEventBus>): void {
   for (let count = 0; count < 300; count++) bus.emit({ ...key, session: `other-${count}` }, { ...began, runId: 'o' })
 }
 
-test('a consumer that missed deltas of a round without a buffer gets no later delta of it', async () => {
+test('a consumer that missed deltas of an unbuffered round gets no later delta of that round', async () => {
   const bus = createEventBus()
   const slow = bus.subscribe(key)
   bus.emit(key, began)

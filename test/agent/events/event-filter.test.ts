@@ -28,7 +28,7 @@ const row = (id = ''): ToolMessage => ({
   },
 })
 
-test('deltas of a round are new only after its start or restart', () => {
+test('deltas of a round count as new only after the round has started or restarted', () => {
   const filter = createEventFilter()
   const delta = (round: number): boolean => filter.isNew({ type: 'text.delta', runId, round, part: 0, text: 'x' })
   expect(delta(0)).toBe(false)

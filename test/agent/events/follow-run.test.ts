@@ -29,7 +29,7 @@ const soon = (): AbortSignal => AbortSignal.timeout(HANG_TIMEOUT_MS)
 
 const began: RunEvent = { type: 'round.started', runId: 'r', round: 0 }
 
-test('a consumer that does not read has a bounded event queue, and then gets the round’s stream again', async () => {
+test("a consumer that stops reading has a bounded event queue, and later gets the round's stream again", async () => {
   const bus = createEventBus()
   bus.emit(key, began)
   const slow = bus.subscribe(key)
@@ -236,7 +236,7 @@ test('polling stops after the consumer disconnects', async () => {
   expect(poll).toBe(0)
 })
 
-test('a client that waits for a queued run does not keep its input in memory', async () => {
+test("while a client waits for a queued run, the run's input is not kept in memory", async () => {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
   const read: WeakRef<object>[] = []

@@ -61,7 +61,7 @@ test.each(['events', 'ends'] as const)('a failed poll counts as a change, so tha
   expect(await (await watch(of)).next(down)).toEqual(['change', 1])
 })
 
-test('a client that waits for a remote run reads it after the first poll that shows a change', async () => {
+test('a client that waits for a remote run reads it after the first poll with a change', async () => {
   let run = { id: 'r', status: 'running' } as Run
   let header = BUSY
   const reader = { run: async () => run } as unknown as LogReader

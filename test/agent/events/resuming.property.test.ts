@@ -7,7 +7,7 @@ import { anyPlan, playPlan } from './planned-run.ts'
 /** Number of plans played at the same time. Plans wait most of the time. */
 const AT_ONCE = 6
 
-test('each prefix of the events plus the resumed events is all events, once and in order', async () => {
+test('a follower that resumes after any event gets every later event once and in order', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(anyPlan, { minLength: 1, maxLength: AT_ONCE, size: 'max' }), async (plans) => {
       const played = await Promise.allSettled(plans.map((plan) => playPlan(plan)))

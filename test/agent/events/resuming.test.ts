@@ -90,7 +90,7 @@ test('a follower that has seen `run.started` of a run without an input resumes w
   await expectResume(runId, [`${runId}:run.started`])
 })
 
-test('a follower that leaves after a warning within a round resumes with the ends of its calls', async () => {
+test("a follower that resumes after a warning within a round gets the ends of the round's calls", async () => {
   const faulty = makeTool('faulty', async () => ({ text: 'found', sources: [{ url: 'https://example.com' }] as never }))
   const calls = [
     { name: 'slow', id: 'a' },

@@ -69,7 +69,7 @@ test('a call that was read before it ended holds back the leader’s next round'
   expect(shown(running(), messages)).toMatchObject({ ids, isHeld: true })
 })
 
-test('the end of a client-resolved call is emitted where the holder has read the result', () => {
+test('the end of a client-resolved call is emitted at the position where the holder read the result', () => {
   const resolved = call('m2', 'completed', { needs: 'result' })
   const messages = [round('m1', at(0)), resolved, call('m3', 'completed', at(1))]
   expect(shown(running(), messages).ids).toEqual([...started, 'm3:tool_call.completed'])

@@ -31,7 +31,7 @@ test('a turn of an import stores at most 32 MB of loop names', () => {
   expect([roundOf('32:'), roundOf('0:')]).toEqual([1, 0])
 })
 
-test('round numbers for the rest of a turn are stored for the newest loops and stored steps only', async () => {
+test('the rest of a turn remembers the round numbers of its newest loops, and only of stored steps', async () => {
   const moved = createLoops<number>()
   const begun: BegunTurn = { turn: 0, holds: 'rest', moved }
   const numbered = async (first: number): Promise<ReturnType<typeof createStepRounds>> => {

@@ -37,7 +37,7 @@ describe('cancel', () => {
     expect((await log()).at(-1)).toMatchObject({ role: 'assistant', parts: [{ text: 'thinking' }] })
   })
 
-  test('after a complete completion stores its text and none of its calls', async () => {
+  test("after the completion has arrived stores the completion's text and none of its calls", async () => {
     const late: Turn = async function* (_request, signal) {
       yield { type: 'text.delta', part: 1, text: 'I will' }
       await new Promise((resolve) => signal.addEventListener('abort', resolve))
@@ -56,7 +56,7 @@ describe('cancel', () => {
     expect((await log()).at(-1)?.parts).toEqual([{ type: 'text', text: 'I will' }])
   })
 
-  test('while a completion is being stored stores the text and none of its calls', async () => {
+  test("while a completion is being stored stores the completion's text and none of its calls", async () => {
     const big = makeTool('big', async () => ({ text: 'x'.repeat(60_000) }))
     const { submit, settled, service, key, requests, log } = await set({
       script: [
@@ -83,7 +83,7 @@ describe('cancel', () => {
     ])
   })
 
-  test('from another process stops a tool soon, even one that ignores its signal', async () => {
+  test('from another process soon stops a tool, even a tool that ignores its signal', async () => {
     const stuck = makeTool('stuck', () => new Promise(() => undefined))
     const { submit, settled, key, log, another } = await set({
       script: [{ calls: [{ name: 'stuck' }] }],

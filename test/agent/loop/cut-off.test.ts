@@ -84,7 +84,7 @@ test('a run that waits to retry its model is also handed off at once', async () 
   expect((await other.settled(runId)).status).toBe('completed')
 })
 
-test('a completion aborted after the entire lifetime of a process fails with its streamed text', async () => {
+test('a completion that took the entire lifetime of its process and was aborted fails with its streamed text', async () => {
   harness = await openHarness({ script: [thinking] })
   const runId = await harness.submit('go')
   await said(harness)
@@ -106,7 +106,7 @@ test('a completion aborted after the entire lifetime of a process fails with its
   })
 })
 
-test('a later completion of a holder is requested again after an abort, after each kind of takeover', async () => {
+test('an aborted completion is requested again by the next process if its holder had stored a round', async () => {
   const quick = makeTool('quick', async () => ({ text: 'at once' }))
   harness = await openHarness({ script: [thinking], tools: [quick] })
   const runId = await harness.submit('go')
@@ -133,7 +133,7 @@ async function longConversation(script: readonly Turn[]): Promise<Harness> {
   return one
 }
 
-test('a summary aborted after the entire lifetime of a process fails alone; the next process requests the completion', async () => {
+test('a summary that took the entire lifetime of its process fails alone; the next process continues the run', async () => {
   harness = await longConversation([thinking])
   const { key, requests, worker, another } = harness
   const runId = await harness.submit('three')

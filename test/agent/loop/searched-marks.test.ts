@@ -33,7 +33,7 @@ const saidBy = (message: Message): string =>
 const isMarked = (message: Message): boolean => message.role !== 'user' && message.searched === true
 
 describe('a team that has searched the history', () => {
-  test('has marks from the searching member up to the leader, over any number of levels', async () => {
+  test('marks the answers from the searching member up to the leader, over any number of levels', async () => {
     const marks = await marksOf([{ calls: [give('first')] }, { text: 'answer' }], {
       first: { script: [{ calls: [give('second')] }, { text: 'of first' }], members: ['second'] },
       second: { script: [{ calls: [give('third')] }, { text: 'of second' }], members: ['third'] },
@@ -59,7 +59,7 @@ describe('a team that has searched the history', () => {
     ])
   })
 
-  test('has no marks in another member that works at the same time', async () => {
+  test('does not mark the answers of another member that works at the same time', async () => {
     const marks = await marksOf([{ calls: [give('finds'), give('works')] }, { text: 'answer' }], {
       finds: { script: [call('search_history'), { text: 'of finds' }] },
       works: { script: [call('echo'), { text: 'of works' }] },
@@ -71,7 +71,7 @@ describe('a team that has searched the history', () => {
     expect(marks).toContain('default answer *')
   })
 
-  test('has marks below a leader that searched before it delegated the task', async () => {
+  test('marks the answers below a leader that searched before it delegated the task', async () => {
     const marks = await marksOf([call('search_history'), { calls: [give('writer')] }, { text: 'answer' }], {
       writer: { script: [{ text: 'of writer' }] },
     })

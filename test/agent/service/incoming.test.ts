@@ -23,7 +23,7 @@ describe('the note about media that are no longer sent', () => {
     [[media('image'), media('image')], 'image 1, image 2', 'they are'],
     [[media('image', 'a.png'), media('image')], 'a.png, image 2', 'they are'],
     [[media('file'), media('image'), media('file')], 'file 1, image 1, file 2', 'they are'],
-  ])('numbers those without a name, each kind separately: %#', (parts, names, are) =>
+  ])('numbers files without a name, each kind separately: %#', (parts, names, are) =>
     expect(mediaNote(parts)).toContain(`The user added ${names} to the message, but ${are} no longer`),
   )
 })

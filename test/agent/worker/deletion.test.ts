@@ -45,7 +45,7 @@ test('a deletion removes all rows and then the objects, and finishes after late 
   expect(asked).toEqual(['removeRows', 'removeRows', 'removeRows', 'removeAll', 'markRemoved 3'])
 })
 
-test('the last step of a deletion removes rows of late writers, and finishes it', async () => {
+test('the last step of a deletion removes the rows of late writers and finishes the deletion', async () => {
   const { asked, ports } = recording(3, true)
   await continueDeletion(ports, KEY, Infinity)
   expect(asked).toEqual(['removeAll', 'finish'])

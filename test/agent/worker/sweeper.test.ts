@@ -88,7 +88,7 @@ const many = (count: number, prefix: string, tenant?: string): SessionKey[] =>
   Array.from({ length: count }, (_, n) => keyOf(`${prefix}${n}`, tenant))
 
 describe('a sweep', () => {
-  test('hints at due sessions, and leaves those beyond its deadline to the next sweep', async () => {
+  test('sends hints for due sessions, and leaves sessions beyond its deadline to the next sweep', async () => {
     const whole = createBacklog({ due: many(3, 's') })
     await sweep(whole.dependencies)
     expect(whole.sessions()).toEqual(['s0', 's1', 's2'])
@@ -100,14 +100,14 @@ describe('a sweep', () => {
     expect(new Set(short.sessions()).size).toBe(30)
   })
 
-  test('reports a failure of one session, and still hints at the others', async () => {
+  test('reports a failure of one session, and still sends hints for the others', async () => {
     const backlog = createBacklog({ due: many(3, 's'), failing: ['s1'] })
     await sweep(backlog.dependencies)
     expect(backlog).toMatchObject({ failed: [{ message: 's1 fails' }] })
     expect(backlog.sessions()).toEqual(['s0', 's2'])
   })
 
-  test('hints at 10,000 sessions within 5 minutes, each once', async () => {
+  test('sends one hint for each of 10,000 sessions within 5 minutes', async () => {
     const backlog = createBacklog({ due: many(10_000, 's') })
     await sweep(backlog.dependencies, 300_000)
     expect(new Set(backlog.sessions()).size).toBe(10_000)
@@ -124,7 +124,7 @@ describe('a sweep', () => {
     expect(new Set(backlog.sessions()).size).toBe(2_000)
   })
 
-  test('hints before it deletes: neither expired sessions nor failing tombstones delay a hint', async () => {
+  test('sends hints before it deletes: neither expired sessions nor failing tombstones delay a hint', async () => {
     const stuck = many(100, 'stuck')
     const backlog = createBacklog({
       due: [keyOf('lost')],
@@ -146,7 +146,7 @@ describe('a sweep', () => {
     expect(backlog.times.size).toBeLessThan(1_000)
   })
 
-  test('hints at a session behind more deletions than one sweep reads, even slow ones', async () => {
+  test('sends a hint for a session behind more deletions than one sweep reads, even slow ones', async () => {
     const backlog = createBacklog({ due: [keyOf('lost')], tombstones: many(600, 'dead'), stepMs: 10 })
     backlog.dependencies.deletion.removeRows = async () => {
       await backlog.dependencies.clock.sleep(20_000)
@@ -191,7 +191,7 @@ test('a failing sweeper retries, and its stop waits for the sweep in flight', as
   expect(backlog.failed.length).toBeLessThanOrEqual(1)
 })
 
-test('a fresh deletion is left to its caller, which counts the removed rows; a stalled one is continued', async () => {
+test('a fresh deletion is left to its caller, which counts the removed rows; a stalled deletion is continued', async () => {
   const clock = createSystemClock()
   const harness = await openHarness({ script: [{ text: 'hello' }], clock })
   await harness.settled(await harness.submit('hi'))

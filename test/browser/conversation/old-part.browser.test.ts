@@ -62,7 +62,7 @@ const placeOf = async (page: Page, text: string): Promise<number> =>
 /** Accepts a difference of one pixel, because heights have fractions of a pixel. */
 const about = (place: number): number[] => [place - 1, place, place + 1]
 
-test('the viewport stays at the end of an old part when newer messages arrive', async () => {
+test('the viewport stays at the end of an old part of the log when newer messages arrive', async () => {
   const { page, place, letGo } = await showOldPart()
   letGo()
   await input(page, 'question 50').waitFor()
@@ -70,7 +70,7 @@ test('the viewport stays at the end of an old part when newer messages arrive', 
   expect(await placeOf(page, 'question 49')).toBeOneOf(about(place))
 })
 
-test('the viewport stays near the end of an old part while others add to the log', async () => {
+test('the viewport stays near the end of an old part of the log while other writers add messages', async () => {
   const { page, place, letGo } = await showOldPart(30)
   await opened.client.sendMessage(session, { content: 'wait 2 seconds' })
   const running = page.getByRole('status').getByText('Running')
@@ -81,7 +81,7 @@ test('the viewport stays near the end of an old part while others add to the log
   expect(await placeOf(page, 'question 49')).toBeOneOf(about(place))
 })
 
-test('the page shows the new messages after an input is sent from an old part', async () => {
+test('after an input is sent from an old part of the log, the page shows the new messages', async () => {
   const { page, letGo } = await showOldPart(400)
   letGo()
   await page.getByLabel('Message', { exact: true }).fill('from far away')
@@ -110,7 +110,7 @@ test('scrolling up slowly stops following the log, and new messages are shown af
   await expect.poll(() => page.evaluate(IS_AT_END)).toBe(true)
 })
 
-test('the viewport stays at the first call of a part when its completion arrives', async () => {
+test('the viewport stays at the first loaded call when the completion with this call is loaded above it', async () => {
   const { client } = opened
   const { id } = await client.createSession({})
   const names = Array.from({ length: 20 }, (_, call) => ({

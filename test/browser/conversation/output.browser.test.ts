@@ -40,7 +40,7 @@ test('an output of one line is shown in chunks, up to its end', async () => {
   expect(await page.locator('.line.found').textContent()).toContain('item number 19999')
 })
 
-test('a chunk that failed to load is read at the next request, and a failed download is reported', async () => {
+test('a chunk that failed to load is loaded again when needed, and a failed download is reported', async () => {
   const lines = Array.from({ length: 60_000 }, (_, at) => `line ${at}`)
   let requests = 0
   const page = await openOutput(lines.join('\n'), (shown) =>

@@ -48,7 +48,7 @@ const scroll = (page: Page, to: string): Promise<void> =>
 
 const inputs = (word: string, turns: number): string[] => Array.from({ length: turns }, (_, turn) => `${word} ${turn}`)
 
-test('messages added while an old part is shown appear after all messages before them', async () => {
+test('messages added while an old part of the log is shown appear after all messages before them', async () => {
   const { client } = opened
   const { id } = await client.createSession({})
   await addTurns(id, 'old', 100)

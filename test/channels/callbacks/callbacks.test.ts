@@ -149,7 +149,7 @@ test('a callback whose workers keep crashing fails with that reason, and can be 
     .toMatchObject({ status: 'pending', failures: 0 })
 })
 
-test('410 ends the delivery, a redirect is not followed, and an aborted connection is retried', async () => {
+test('status 410 ends the delivery, a redirect is not followed, and an aborted connection is retried', async () => {
   await open([{ text: 'One.' }, { text: 'Two.' }, { text: 'Three.' }])
   receiver.respond = () => ({ status: 410 })
   await send()
@@ -237,7 +237,7 @@ test('unknown names are rejected with their path, and nothing is stored', async 
   expect(await harness.ports.outbox.pending({ tenant: 'default', session: 's' }, 1)).toEqual([])
 })
 
-test('sending again needs the scope admin and the session’s agent; foreign tenants and owners cannot list callbacks', async () => {
+test('sending a callback again needs the scope admin and its agent; other tenants and owners see nothing', async () => {
   await open([{ text: 'Hello.' }])
   const run = await send()
   await expect.poll(() => list('?status=delivered')).toHaveLength(1)

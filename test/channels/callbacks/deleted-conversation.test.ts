@@ -62,7 +62,7 @@ test('a message delivered before its session was deleted is not delivered to the
   ])
 })
 
-test('a delivery that was refused goes into a new session once its own is deleted', async () => {
+test("a refused delivery is accepted into a new session after the conversation's session is deleted", async () => {
   expect(await deliver('first')).toBe('order-7')
   isUsedUp = true
   expect(await deliver('second')).toBe(429)

@@ -132,7 +132,7 @@ test('during a rotation both secrets are accepted, but no others', async () => {
   expect((await sendSigned('orders', { id: 3 }, { secret: other, id: 'c' })).status).toBe(401)
 })
 
-test('a repeated delivery is one run, whatever its second body', async () => {
+test('a repeated delivery starts no second run, even if its body differs', async () => {
   await open()
   const [first, second] = await Promise.all([sendSigned('orders', { id: 1 }), sendSigned('orders', { id: 1 })])
   expect(second).toEqual(first)
@@ -274,7 +274,7 @@ test("deliveries over the tenant's daily budget get 429 until the next day, and 
   expect([await sessions(), await inputs('order-1')]).toEqual([['order-1'], ['Order 1:  ']])
 })
 
-test('a callback is sent to the address in the delivery; a forbidden address is listed as an attempt', async () => {
+test('a callback is sent to the address in the delivery; a forbidden address is listed as failed', async () => {
   const receiver = await openReceiver()
   try {
     await open([receiver.host])

@@ -16,7 +16,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-test('only its owner can read an exported file, also after it replaced another file', async () => {
+test('an exported file is readable for its owner only, also if it replaced another file', async () => {
   const session = await scripted.newSession()
   await scripted.ask(session, 'hello')
   const file = join(folder, 'out.jsonl')

@@ -57,6 +57,6 @@ test('field/09/typed-text · sqlite: a search finds what the person typed, once'
 test.each([
   ['instructions', 'dibbler'],
   ['plugins', 'bilby'],
-])('field/09/injected-text · sqlite: %s of the project are not words of the person', async (_, word) =>
+])('field/09/injected-text · sqlite: %s of the project are not found as inputs of the person', async (_, word) =>
   expect(await inputsWith(word)).toBe(0),
 )

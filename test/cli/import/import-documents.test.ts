@@ -125,7 +125,7 @@ test('a file is recognised whichever path names it', async () => {
   expect(counts).toMatchObject({ messages: 0 })
 })
 
-test('a missing session that cannot be created is reported as such', async () => {
+test('an import into a deleted session reports that the session was deleted', async () => {
   write('gone.jsonl', lines(claude('user', 'hi', 'gone')))
   await run('claude-code')
   await importing.program.client.send('DELETE', '/v1/sessions/claude-code-gone')

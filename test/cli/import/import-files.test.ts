@@ -85,7 +85,7 @@ describe('sessions of Claude Code', () => {
     expect(await log(id)).toHaveLength(12)
   })
 
-  test('without the result of a call get a late result as a separate round, once', async () => {
+  test('without the result of a call get a result that arrives late as a separate round, once', async () => {
     const id = ID.replace('0b9f', 'bbbb')
     const begun = [said('build'), answered('b1', call('l1', 'Bash', {}), call('l2', 'Bash', {})), returned('l1', 'one')]
     writeOld(`${id}.jsonl`, ...begun)
@@ -157,7 +157,7 @@ describe('sessions of Claude Code', () => {
     ])
   })
 
-  test('are sent again to a program that is temporarily unavailable', async () => {
+  test('are sent again if the program is temporarily unavailable', async () => {
     writeOld('again.jsonl', said('walrus'), answered('m1', { type: 'text', text: 'yes' }))
     let refused = 0
     const server = createServer((request, response) => {

@@ -40,15 +40,19 @@ describe.each(WIRES)('on %s', (wire) => {
     ['200-characters', 'x'.repeat(200)],
     ['other-script', '検索する'],
     ['template', 'current_time<|channel|>commentary'],
-  ])(`field/01/%s · ${wire} · sqlite`, (_, name) => expectUsable(wire, name))
+  ])(`field/01/%s · ${wire} · sqlite: the session stays usable after a call with this tool name`, (_, name) =>
+    expectUsable(wire, name),
+  )
 
   test.each([
     ['id-with-signs', 'functions.lookup:0'],
     ['id-of-120', `call_${'a1'.repeat(58)}__`],
     ['id-of-another-alphabet', 'Aufruf Nr. ä/1'],
-  ])(`field/01/%s · ${wire} · sqlite`, (_, id) => expectUsable(wire, 'no_such_tool', id))
+  ])(`field/01/%s · ${wire} · sqlite: the session stays usable after a call with this id`, (_, id) =>
+    expectUsable(wire, 'no_such_tool', id),
+  )
 
-  test(`field/01/names-that-are-nearly-equal · ${wire} · sqlite`, async () => {
+  test(`field/01/names-that-are-nearly-equal · ${wire} · sqlite: the tools keep four different names`, async () => {
     const odd = ['a.b', 'a b', 'a_b', 'a-b'].map(
       (name, index) => ({ type: 'tool_call', id: `call_${index}`, name, arguments: '{}' }) as const,
     )
@@ -59,7 +63,7 @@ describe.each(WIRES)('on %s', (wire) => {
     expect(sent?.slice(2)).toEqual(['a_b', 'a-b'])
   })
 
-  test(`field/01/declared-tool · ${wire} · sqlite`, async () => {
+  test(`field/01/declared-tool · ${wire} · sqlite: a tool whose name is changed for the provider is found by that name`, async () => {
     const session = await wires.newSession(wire)
     wires.play(saying('hello'))
     await wires.ask(session, 'hello')
@@ -70,7 +74,7 @@ describe.each(WIRES)('on %s', (wire) => {
     expect(results).toMatchObject([{ tool_name: 'team.lookup', status: 'completed', parts: [{ text: 'found' }] }])
   })
 
-  test(`field/01/imported · ${wire} · sqlite`, async () => {
+  test(`field/01/imported · ${wire} · sqlite: a session with imported odd names and ids continues`, async () => {
     const call = (id: string, name: string) => ({ id, type: 'function', function: { name, arguments: '{}' } })
     const calls = [call('toolu bdrk/01', 'mcp.github/search'), call('x'.repeat(90), ''), call('', 'x y')]
     const messages = [

@@ -33,18 +33,18 @@ describe.each(WIRES)('on %s', (wire) => {
   const sign = (turn: number): string =>
     wire === 'chat' ? `thought-${turn}` : Buffer.from(`by ${turn}`).toString('base64')
 
-  test(`field/24/newer-and-back · ${wire} · sqlite`, async () => {
+  test(`field/24/newer-and-back · ${wire} · sqlite: each model gets only its own reasoning`, async () => {
     const sent = await reasoningSent(wire, wire, `${wire}-newer`, `${wire}-newer`, wire)
     expect(sent).toEqual([[], [sign(0)], [], [sign(2)], [sign(0), sign(1)]])
   })
 
-  test(`field/24/another-provider · ${wire} · sqlite`, async () => {
+  test(`field/24/another-provider · ${wire} · sqlite: the reasoning of another provider is not sent`, async () => {
     const other = wire === 'chat' ? 'messages' : 'chat'
     expect(await reasoningSent(other, wire, wire)).toEqual([[], [], [sign(1)]])
   })
 })
 
-test('field/24/named-with-a-date · messages · sqlite', async () => {
+test('field/24/named-with-a-date · messages · sqlite: reasoning is sent back to a model that its provider names with a date', async () => {
   // The provider names the model with its date: it is the same model, and its reasoning is sent back.
   wires.name((model) => `${model}-20260101`)
   expect((await reasoningSent('messages', 'messages')).map(({ length }) => length)).toEqual([0, 1])
@@ -53,7 +53,7 @@ test('field/24/named-with-a-date · messages · sqlite', async () => {
   wires.name((model) => model)
 })
 
-test('field/24/shown-as-sent · chat · sqlite', async () => {
+test('field/24/shown-as-sent · chat · sqlite: the context shows reasoning only if it would be sent', async () => {
   const session = await wires.newSession('chat')
   wires.play(thinking('one', 'c2ln'), saying('two'))
   await wires.ask(session, 'go')

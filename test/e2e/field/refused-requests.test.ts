@@ -20,7 +20,7 @@ const isNarrow = ({ calls, tools }: WireBody): boolean =>
   [...calls.flatMap(({ id, name }) => [id, name]), ...tools].every((name) => /^[a-zA-Z0-9_]{1,40}$/.test(name))
 
 describe.each(WIRES)('on %s', (wire) => {
-  test(`field/01/refused-until-narrow · ${wire} · sqlite`, async () => {
+  test(`field/01/refused-until-narrow · ${wire} · sqlite: the refused request is repeated with narrow names, and later requests keep them`, async () => {
     const session = await wires.newSession(wire)
     wires.play(calling('look-up', { id: 'call-1' }), saying('done'))
     wires.refuse((body, index) => (index === 0 || isNarrow(body) ? undefined : 'tools.0.name: invalid'))
@@ -40,7 +40,7 @@ describe.each(WIRES)('on %s', (wire) => {
     )
   })
 
-  test(`field/01/imported-repeated-ids · ${wire} · sqlite`, async () => {
+  test(`field/01/imported-repeated-ids · ${wire} · sqlite: the refused request is repeated with unique call ids`, async () => {
     const session = await wires.newSession(wire)
     const messages = ['one', 'two', 'three'].flatMap((content) => [
       { role: 'user', content },
@@ -60,7 +60,7 @@ describe.each(WIRES)('on %s', (wire) => {
     expect(wires.requests().at(-1)?.text).toContain('one')
   })
 
-  test(`field/24/refused-until-without-reasoning · ${wire} · sqlite`, async () => {
+  test(`field/24/refused-until-without-reasoning · ${wire} · sqlite: the refused request is repeated without reasoning`, async () => {
     const session = await wires.newSession(wire)
     const thinking = { type: 'reasoning', text: 'hm', signature: 'c2lnMQ==' } as const
     const call = { type: 'tool_call', id: 'call_1', name: 'look-up', arguments: '{}' } as const
@@ -72,7 +72,7 @@ describe.each(WIRES)('on %s', (wire) => {
     expect(wires.requests().at(-1)?.text).toContain('the first input')
   })
 
-  test(`field/01/too-large-until-without-media · ${wire} · sqlite`, async () => {
+  test(`field/01/too-large-until-without-media · ${wire} · sqlite: after a smaller request is refused, the image is omitted`, async () => {
     const session = await wires.newSession(wire)
     wires.play(saying('fine'), saying('a dot'), saying('on'))
     expect(await wires.ask(session, 'the first input')).toMatchObject({ status: 'completed', error: null })
@@ -85,7 +85,7 @@ describe.each(WIRES)('on %s', (wire) => {
     expect(asked.length).toBeLessThanOrEqual(6)
   })
 
-  test(`field/01/refused-until-without-media · ${wire} · sqlite`, async () => {
+  test(`field/01/refused-until-without-media · ${wire} · sqlite: the refused request is repeated without its image`, async () => {
     const session = await wires.newSession(wire)
     wires.play(saying('a dot'))
     wires.refuse(({ hasMedia }) => (hasMedia ? 'this model has no eyes' : undefined))
@@ -95,7 +95,7 @@ describe.each(WIRES)('on %s', (wire) => {
     expect(asked.at(-1)?.text).toContain('(image/png) cannot be shown here]')
   })
 
-  test(`field/01/refused-in-every-form · ${wire} · sqlite`, async () => {
+  test(`field/01/refused-in-every-form · ${wire} · sqlite: the run fails, and later runs omit the refused message`, async () => {
     const session = await wires.newSession(wire)
     wires.play(calling('look-up', { id: 'call-1' }), saying('done'), saying('fine'), saying('on'))
     await wires.ask(session, 'go')
@@ -111,7 +111,7 @@ describe.each(WIRES)('on %s', (wire) => {
     expect(wires.requests().at(-1)?.text).toContain('the model did not accept it')
   })
 
-  test(`field/01/refused-for-a-while · ${wire} · sqlite`, async () => {
+  test(`field/01/refused-for-a-while · ${wire} · sqlite: after the refusals end, requests are complete again`, async () => {
     const session = await wires.newSession(wire)
     wires.play(saying('one'), saying('two'))
     expect((await wires.ask(session, 'the first input')).status).toBe('completed')

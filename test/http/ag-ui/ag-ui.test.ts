@@ -189,7 +189,7 @@ describe('a waiting call', () => {
 })
 
 describe('an AG-UI stream that ends early', () => {
-  test('is followed again from its start by a request with an equal run id', async () => {
+  test('is sent again from its start to a request with the same run id', async () => {
     const held = heldTurn()
     await open({ script: [held.turn] })
     const messages = [say('Think')]

@@ -8,7 +8,7 @@ import { agUiAgent, runAgUi, say } from './client.ts'
 let harness: HttpHarness
 afterEach(() => harness.close())
 
-test('calls are emitted when they are stored: after a retried round, only the calls of the retry', async () => {
+test("a call is emitted when it is stored; a retried round emits only the last attempt's calls", async () => {
   const piece = { type: 'tool_call.delta', sequence: 0, toolCallId: 'c1', toolName: 'weather' } as const
   harness = await openHttpHarness({
     script: [

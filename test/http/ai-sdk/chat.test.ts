@@ -94,7 +94,7 @@ describe('a message', () => {
     expect(plain((await stored()).map(withoutSources))).toEqual(plain(one.messages.map(withoutSources)))
   })
 
-  test('continues in its session; only the last message is stored, and a repeat is one run', async () => {
+  test('continues in its session; only the last message is stored, and a repeated request starts no second run', async () => {
     await open({ script: [{ text: 'One.' }, { text: 'Two.' }] })
     const one = chat()
     await one.sendMessage({ text: 'First' })
@@ -168,7 +168,7 @@ describe('tools in a chat', () => {
     expect(whole?.parts).toHaveLength(5)
   })
 
-  test('of ours that need approval run only after it', async () => {
+  test('of the agent that need approval run only after the approval', async () => {
     const ran: unknown[] = []
     await open({
       tools: [makeTool('remove', async () => (ran.push(1), { text: 'removed' }), { needsApproval: true })],

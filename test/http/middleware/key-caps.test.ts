@@ -148,7 +148,7 @@ describe('caps set by the operator', () => {
   test.each([
     ['key_tokens_used_up', { keys: { tokensPerDay: 1 }, tenants: {} }],
     ['tenant_budget_used_up', { keys: {}, tenants: { tokensPerDay: 1 } }],
-  ])('%s: 429 has a retry time; a repeat returns the run accepted before', async (code, caps) => {
+  ])('%s: 429 has a retry time; a repeated request returns the run that was accepted before', async (code, caps) => {
     const { capped, post } = await spending(caps)
     const first = await post({ 'idempotency-key': 'k-1' })
     expect(first.status).toBe(200)
@@ -168,7 +168,7 @@ describe('caps set by the operator', () => {
     ['key_tokens_used_up', { keys: { tokensPerDay: 1 }, tenants: {} }],
     ['tenant_budget_used_up', { keys: {}, tenants: { tokensPerDay: 1 } }],
   ])(
-    '%s: no summary is created on request, also after an import; a repeat returns the earlier summary',
+    '%s: no summary is created on request, also after an import; a repeated request returns its earlier summary',
     async (code, caps) => {
       const { capped, key, post } = await spending(caps)
       const messages = Array.from({ length: 15 }, (_, at) => `question ${at}`).flatMap((text) => [

@@ -103,7 +103,7 @@ describe.each([
   ['another tenant', { tenant: 'b' }],
   ['another owner', { owner: 'someone' }],
 ])('a key of %s', (_name, fields) => {
-  test('gets an equal 404 for existing and unknown sessions', async () => {
+  test('gets the same 404 for existing and unknown sessions', async () => {
     const mine = await harness.key()
     const theirs = await harness.key(fields)
     await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's', owner: 'me' }, mine)
@@ -150,7 +150,7 @@ describe('a key that is bound to an owner', () => {
     expect(await found('&session=c')).toEqual([])
   })
 
-  test('sees the progress of deleting its own session, and of no other', async () => {
+  test("sees the progress of the deletion of its owner's session, and of no other session", async () => {
     const all = await harness.key()
     const bound = await harness.key({ owner: 'me' })
     for (const [id, owner] of [

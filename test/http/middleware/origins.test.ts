@@ -80,7 +80,7 @@ describe('without a key', () => {
     expect(await status('http://localhost:3000/v1/sessions', headers)).toBe(200)
   })
 
-  test('the CORS setting * still allows no page of another origin', async () => {
+  test('the CORS setting * does not let pages of other origins call the API', async () => {
     harness = await openHttpHarness({ settings: { corsOrigins: ['*'] } })
     expect(await status('http://localhost:3000/v1/sessions', { origin: 'https://evil.example' })).toBe(403)
   })

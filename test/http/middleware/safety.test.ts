@@ -188,7 +188,7 @@ describe('a request that cannot be served', () => {
     await expectJson(harness, 413, 'POST', '/v1/sessions/s/messages', '{}', { 'content-length': '99999999' })
   })
 
-  test('over 4 MB is rejected after it was read, because a client reads no response while it sends', async () => {
+  test('over 4 MB is rejected after the body was read, because a sending client reads no response', async () => {
     const chunk = new TextEncoder().encode('x'.repeat(1024 * 1024))
     let left = 9
     const body = new ReadableStream<Uint8Array>({

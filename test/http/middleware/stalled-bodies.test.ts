@@ -93,7 +93,7 @@ describe('a slow body', () => {
     return value
   }
 
-  test('is rejected when it stalls, or continues with almost no data', async () => {
+  test('is rejected when it stalls, or when almost no data arrives', async () => {
     const stalled = { status: 408, code: 'body_stalled' }
     await expect(inTime(read(coming(1, 100_000)))).rejects.toMatchObject(stalled)
     await expect(inTime(read(coming(1, 2_000)))).rejects.toMatchObject(stalled)
@@ -104,7 +104,7 @@ describe('a slow body', () => {
     await expect(inTime(read(coming(9 * 1024, 9_000, 32 * 1024)))).rejects.toMatchObject({ status: 408 })
   })
 
-  test('is read to its end when it is slow but continues, or its reader is slow', async () => {
+  test('is read to its end if the sender is slow but continues, or if the reader is slow', async () => {
     await expect(inTime(read(coming(8 * 1024, 4_000)))).resolves.toBe(196 * 1024)
     await expect(inTime(read(coming(1024, 1), 9_000))).resolves.toBe(112 * 1024)
   })

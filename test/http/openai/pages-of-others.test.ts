@@ -77,7 +77,7 @@ describe("while no key exists, OpenAI's paths", () => {
   })
 
   test.each(['tt_whatever', `tt_${'x'.repeat(43)}`])(
-    'and all others reject an unknown key with our prefix: %s',
+    'and all other paths reject an unknown key with our prefix: %s',
     async (apiKey) => {
       harness = await openHttpHarness()
       expect(await refusal(openAiClient(harness, { apiKey }).models.list())).toMatchObject({ status: 401 })

@@ -219,6 +219,6 @@ async function playPlan(plan: StreamPlan): Promise<void> {
   }
 }
 
-test('each prefix of a stream plus its remainder equals the whole, in each format, live and stored', async () => {
+test('a stream that is read in two requests equals the whole stream, in each format, live and stored', async () => {
   await fc.assert(fc.asyncProperty(anyStreamPlan, playPlan), { numRuns: isWhole ? 100 : 8, endOnFailure: true })
 })

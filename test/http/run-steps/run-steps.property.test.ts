@@ -122,7 +122,7 @@ describe('the chunks of a completion', () => {
     expect(ended.map(({ type }) => type)).toEqual(['round', 'text', 'discard', 'text', 'completion'])
   })
 
-  test('are not emitted again for a known message', () => {
+  test('are not emitted again for a message that the client already has', () => {
     const message = messageOf([{ type: 'text', text: 'known' }])
     const steps = createRunSteps({ after: message.id })
     expect(steps.take({ type: 'message.completed', id: `${runId}:message.completed`, runId, message })).toEqual([])

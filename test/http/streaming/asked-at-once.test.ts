@@ -30,7 +30,7 @@ test.each([
   ['a run', 'v1/sessions/s/runs/RUN'],
   ['a page of runs', 'v1/sessions/s/runs'],
   ['a page of items', 'openai/v1/conversations/s/items'],
-])('%s, which may be long, is not built for each of 50 concurrent requests', async (_what, path) => {
+])('%s, which may be long, is built at most three times for 50 concurrent requests', async (_what, path) => {
   harness = await openHttpHarness({ change: (ports) => ({ ...ports, reader: counted(ports.reader) }) })
   const { send } = harness
   await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's' })

@@ -22,7 +22,7 @@ function open() {
   return { pieces: whileKeyLasts({ watch }, CALLER, file()), state, revoke: () => revoked.abort() }
 }
 
-test('a file is sent completely, and its open stream ends with it', async () => {
+test('a file is sent completely, and its request is closed after the last chunk', async () => {
   const { pieces, state } = open()
   expect(state.opened).toBe(0)
   expect([(await pieces.next()).value, (await pieces.next()).value]).toEqual([new Uint8Array([0]), new Uint8Array([1])])

@@ -45,7 +45,7 @@ function render(value: unknown): string {
 }
 
 describe('an environment whose table was restored from a backup', () => {
-  test('has the previous table unchanged', () => {
+  test('keeps the previous table unchanged', () => {
     expect(tablesOf(after)).toHaveLength(1)
     expect(tablesOf(after)).toEqual(tablesOf(before))
   })

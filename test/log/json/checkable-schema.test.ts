@@ -39,7 +39,7 @@ test.each<[string, JsonObject, Json, Json]>([
     { format: 'x' },
     { format: 1 },
   ],
-])('%s accepts a matching value and rejects another', (_name, parameters, fits, other) => {
+])('%s accepts a matching value and rejects a value that does not match', (_name, parameters, fits, other) => {
   expect(checkableSchema(parameters).reading).toBe('whole')
   expect(check(parameters, fits)).toBe(true)
   expect(check(parameters, other)).toBe(false)

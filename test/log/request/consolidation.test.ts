@@ -54,12 +54,12 @@ describe('the threshold of consolidation', () => {
     expect(conversational(writer.log)).toBe(3)
   })
 
-  it('is exceeded at one message more, not when it is reached exactly', () => {
+  it('is not exceeded when it is reached, but by the next message', () => {
     expect(isDue(POLICY, 100)).toBe(false)
     expect(isDue(POLICY, 101)).toBe(true)
   })
 
-  it('is announced from two messages before it', () => {
+  it('is announced when two messages are left before it is reached', () => {
     expect(isNearlyFull(POLICY, 97)).toBe(false)
     expect([98, 99, 100, 101].every((count) => isNearlyFull(POLICY, count))).toBe(true)
   })

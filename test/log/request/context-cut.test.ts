@@ -105,7 +105,7 @@ describe('a truncation', () => {
     )
   })
 
-  it('never restores removed messages, when the run whose inputs it kept has ended', () => {
+  it('never restores removed messages, even after the run whose inputs it kept has ended', () => {
     const writer = writeLog().run('long').user('begin')
     for (let round = 0; round < 8; round++)
       writer.assistant(callTo('a', '{}')).result(0, WORDS.repeat(9)).user(`steer ${round}`)

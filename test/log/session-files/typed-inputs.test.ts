@@ -86,7 +86,7 @@ describe('Codex', () => {
   const typed = (message: string): object => ({ type: 'event_msg', payload: { type: 'user_message', message } })
   const inputs = (...records: readonly object[]): unknown[] => inputsOf(readCodex(linesOf(records), 2).messages)
 
-  test('field/09/unlisted-item: an item that no event lists is of the program, whatever it looks like', () => {
+  test('field/09/unlisted-item: an item that no event lists belongs to the program, whatever it looks like', () => {
     const records = [
       item('user', 'Plugins: bilby'),
       item('user', 'repair it'),

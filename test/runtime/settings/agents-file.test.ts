@@ -185,7 +185,7 @@ describe('agents in the settings', () => {
     rmSync(dirname(path), { recursive: true })
   })
 
-  test('must exist if a file is named', () => {
+  test('require that a named file exists', () => {
     expect(() => readAgents({ path: './does-not-exist.json', named: true }, defaults)).toThrow('does-not-exist.json')
     expect(readAgents({ path: './does-not-exist.json', named: false }, defaults).has('default')).toBe(true)
   })

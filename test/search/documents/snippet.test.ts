@@ -54,7 +54,7 @@ describe('snippets', () => {
     )
   })
 
-  it('are a section of the text once their marks are removed', () => {
+  it('equal a section of the text after their marks are removed', () => {
     const text = fc.array(fc.stringMatching(/^[a-d]{1,3}$/), { minLength: 1, maxLength: 200 })
     fc.assert(
       fc.property(text, fc.nat(199), (words, pick) => {

@@ -4,7 +4,7 @@ import { mapInBatches } from '../../../functions/search/ranking/score-in-batches
 
 const DOCUMENTS = Array.from({ length: 40 }, (_, place) => place)
 
-test('a search waits for at most one batch of another tenant before each of its own', async () => {
+test('a search waits for at most one batch of another tenant before each of its own batches', async () => {
   const read: string[] = []
   const search = (tenant: string) => mapInBatches(tenant, DOCUMENTS, () => read.push(tenant))
   const theirs = Promise.all(Array.from({ length: 20 }, () => search('a')))

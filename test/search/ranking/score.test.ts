@@ -50,7 +50,7 @@ describe('ranking', () => {
     expect(first).toBe('the zebra')
   })
 
-  it('whole words rank before parts of identifiers, and those before parts of words', async () => {
+  it('whole words rank before parts of identifiers, and parts of identifiers rank before parts of words', async () => {
     expect(await ranked('port', ['important', 'portal', 'the import_port', 'the port is open'])).toEqual([
       'the port is open',
       'the import_port',

@@ -45,7 +45,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
   const end = (one: Delivery) => fixture.outbox.change(one, { status: 'delivered', due: null })
   const pending = async (limit: number) => (await fixture.outbox.pending(fixture.key, limit)).map(({ id }) => id)
 
-  test('finding pending deliveries reads only those, even in a long thread', async () => {
+  test('finding pending deliveries reads no other deliveries, even in a long thread', async () => {
     for (let place = 0; place < OVER; place++) await end(await add(place))
     const { id } = await add(OVER)
     meter.units = 0
@@ -62,7 +62,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
     expect(await pending(10)).toEqual([one.id])
   })
 
-  test('a flag of a finished delivery, left by an earlier version, neither hides nor adds deliveries', async () => {
+  test('a flag that an earlier version left on a finished delivery neither hides nor adds deliveries', async () => {
     const [first, second, third] = [await add(1), await add(2), await add(3)]
     for (const one of [first, third]) {
       await end(one)

@@ -67,7 +67,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       await expectLast(fixture, runId)
     })
 
-    test('an input into a session that became busy again comes after the import and the other input', async () => {
+    test('an input into a session that is busy again comes after the import and the other input', async () => {
       const fixture = await openFixture(stores)
       const { lease } = await startRun(fixture)
       const end = () => fixture.peer.log.endRun(lease, endAfter(fixture, lease, lease.head))

@@ -21,7 +21,7 @@ describe('texts of one write', () => {
     maxLength: 70,
   })
 
-  test('remain in their items only below their limits and while the whole write fits', () => {
+  test('stay in their items only if each text is below its limit and the whole write fits', () => {
     fc.assert(
       fc.property(texts, (planned) => {
         const spilled = planSpill(planned)
@@ -115,7 +115,7 @@ describe('an atomic write', () => {
     )
   })
 
-  test('includes at least one changed row and at most as many as fit, whatever their contents', () => {
+  test('includes at least one changed row, and at most as many rows as fit', () => {
     fc.assert(
       fc.property(fc.array(content, { minLength: 1, maxLength: 200 }), (calls) => {
         const { tools } = roundOf('', calls)

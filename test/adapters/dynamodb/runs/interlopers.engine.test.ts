@@ -70,7 +70,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       expect(await fixture.reader.message(fixture.key, callOf(round, 0).id)).toMatchObject({ status: 'waiting' })
     })
 
-    test('the end of a run before a cancel makes the cancel change nothing', async () => {
+    test('a cancel changes nothing if the run ends first', async () => {
       const fixture = await open()
       const { lease } = await startRun(fixture)
       const end = () => fixture.peer.log.endRun(lease, endAfter(fixture, lease, lease.head))
@@ -78,7 +78,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       expect(await header(fixture)).not.toHaveProperty('cancel')
     })
 
-    test('a take and a release by another process make an earlier take fail, because its generation was used', async () => {
+    test('taking a lease fails if another process has taken and released it, because the generation was used', async () => {
       const fixture = await open()
       const { lease } = await startRun(fixture)
       await fixture.lease.release(lease)
@@ -92,7 +92,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       expect((await header(fixture)).generation).toBeGreaterThan(seen.generation + 1)
     })
 
-    test('a notice of the previous holder makes a take fail, so that the notice is not overwritten', async () => {
+    test('taking a lease fails if its previous holder stores a notice meanwhile, and the notice is kept', async () => {
       const fixture = await open()
       const { lease } = await startRun(fixture)
       fixture.clock.advance(LEASE_MS + 1)
@@ -105,7 +105,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       expect(run?.notices?.map(({ type }) => type)).toEqual(['context.nearly_full', 'run.resumed'])
     })
 
-    test('a later holder’s take makes an earlier claim fail, and the later holder keeps its calls', async () => {
+    test('a claim fails with lease_lost after a later holder took the lease, which keeps its calls', async () => {
       const fixture = await open()
       const { lease } = await startRun(fixture)
       const round = roundAfter(fixture, lease, lease.head, [{ name: 'pay' }])
@@ -123,7 +123,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       expect(await fixture.peer.log.completeCall(later, result)).toMatchObject({ status: 'completed' })
     })
 
-    test('an input with a greater id makes the other input choose an even greater id', async () => {
+    test('an input gets a greater id than an input of a fast clock that is stored first', async () => {
       const fixture = await open()
       await startRun(fixture)
       let first = ''
@@ -136,7 +136,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       expect(second.runId > first).toBe(true)
     })
 
-    test('an input that starts at once gets its own generation after a complete run with a smaller id', async () => {
+    test('an input that starts at once gets a new generation if a run with a smaller id ended', async () => {
       const fixture = await open()
       const before = await header(fixture)
       const behind = async (): Promise<void> => {
@@ -150,7 +150,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       expect((await fixture.reader.runs(fixture.key, { limit: 9 })).runs).toHaveLength(2)
     })
 
-    test('an input with the same idempotency key makes both inputs one run', async () => {
+    test('two inputs with the same idempotency key become one run', async () => {
       const fixture = await open()
       await startRun(fixture)
       const run = newRun({ idempotency: { keyHash: 'key', bodyHash: 'body' } })
@@ -170,7 +170,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       expect(await fixture.reader.queued(fixture.key)).toHaveLength(1)
     })
 
-    test('a take without a claim prevents repairs by the previous holder', async () => {
+    test('the previous holder cannot repair calls after another process took the lease without claiming it', async () => {
       const fixture = await open()
       const { lease } = await startRun(fixture)
       const round = roundAfter(fixture, lease, lease.head, [{ name: 'pay' }])

@@ -41,7 +41,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
     await proxy.stop()
   })
 
-  test('answers to calls of several rounds are stored in as many writes as AWS accepts', async () => {
+  test('results of calls of several rounds are stored in several writes, each small enough for AWS', async () => {
     const direct = dynamodbClient(dynamodb)
     const proxy = await startFaultProxy(dynamodb)
     proxy.decide(tooLarge(direct))

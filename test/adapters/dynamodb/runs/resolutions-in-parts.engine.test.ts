@@ -66,7 +66,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       },
     )
 
-    test('a call resolved differently between two writes is a conflict; the first write stays', async () => {
+    test('a call that another client resolves between two writes causes a conflict, and the first write remains', async () => {
       const { key, inbox, peer, runId, resolutions, ...fixture } = await paused()
       const last = resolutions.at(-1)
       const other = resolutionOf(last?.toolCallId ?? '', 'another')

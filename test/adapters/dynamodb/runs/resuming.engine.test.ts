@@ -8,7 +8,7 @@ import { isWhole } from '../../../whole.ts'
 import { createTestTable, dynamodbPorts } from '../engine.ts'
 
 withEngines(['dynamodb'], ({ dynamodb }) => {
-  test('each prefix of the events plus the resumed events gives all events, once and in order', async () => {
+  test('a client that resumes after any event gets every later event once and in order', async () => {
     const client = dynamodbClient(dynamodb)
     const clock = createSystemClock()
     const plans = fc.sample(anyPlan, isWhole ? 50 : 4)

@@ -11,7 +11,7 @@ const QUEUED = 300
 const TEXT = 'x'.repeat(4_000)
 
 withEngines(['dynamodb'], ({ dynamodb }) => {
-  test('finding steering inputs reads only those, even behind a long queue of other inputs', async () => {
+  test('finding steering inputs reads no other inputs, even behind a long queue', async () => {
     const client = dynamodbClient(dynamodb)
     const meter = countReadUnits(client)
     const stores = await dynamodbEngine(dynamodb, client).open()

@@ -45,7 +45,7 @@ test('the record of a deleted session retains the ids of its documents but no te
   expect(stripped && (await strip(stripped))).toBe(stripped)
 })
 
-test('records of other sessions and of no session remain unchanged; each session is read once', async () => {
+test('records of other sessions, and records without a session, are unchanged; each session is read once', async () => {
   const asked: string[] = []
   const strip = stripDeleted(async ({ session }) => {
     asked.push(session)

@@ -44,7 +44,7 @@ test('other attributes are not read as counters', () => {
   ])
 })
 
-test('joined sums add the sums of both sides for each agent', () => {
+test('joining two sums adds the counts of each agent', () => {
   fc.assert(
     fc.property(completions, completions, (left, right) => {
       const joined = joinUsages(usageOf(toItem(added(left))), usageOf(toItem(added(right))))

@@ -14,7 +14,7 @@ const DAY = '2026-11-22'
 const AT_ONCE = 8
 
 withEngines(['dynamodb'], ({ dynamodb }) => {
-  test('sums by session or owner accept 10,000 rows and refuse one more; other sums are unaffected', async () => {
+  test('usage is summed over at most 10,000 rows of sessions or owners; other sums have no such limit', async () => {
     const client = dynamodbClient(dynamodb)
     const tableName = await createTestTable(client)
     const usage = createDynamoUsageLedger({ client, tableName, clock: createManualClock() })

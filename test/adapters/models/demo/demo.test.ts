@@ -161,7 +161,7 @@ describe('the demo model', () => {
     expect(text(last)).toContain('search_history failed: no such tool')
   })
 
-  it('reads the newest visible pointer if the input names none', async () => {
+  it('reads the newest visible pointer if the input names no pointer', async () => {
     const history = [user('x'), asked, result('shell', `preview\n\n[Full output: ${POINTER}, 1.2 MB]`), user('read it')]
     expect((await completion(request(history))).toolCalls[0]?.arguments).toBe(`{"pointer":"${POINTER}"}`)
   })

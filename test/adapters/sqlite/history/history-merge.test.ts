@@ -87,7 +87,7 @@ describe('the SQLite history', () => {
     expect(readOne<{ n: number }>(database, 'SELECT count(*) AS n FROM historyDocuments')?.n).toBe(2)
   })
 
-  test('removing messages removes all of them with their words and counts their documents', async () => {
+  test('removing messages removes all their documents and words, and counts the documents', async () => {
     const { log } = writeLog()
       .user('a zebra')
       .assistant('a giraffe', callTo('shell', '{}'))
@@ -105,7 +105,7 @@ describe('the SQLite history', () => {
     expect(await find('zebra')).toEqual([])
   })
 
-  test('an equal message id in another session or tenant is a different message', async () => {
+  test('messages with equal ids in two sessions or tenants are different messages', async () => {
     const { log } = writeLog().user('a zebra')
     store(log)
     await projection.merge()
@@ -130,7 +130,7 @@ describe('the SQLite history', () => {
     expect(reported.splice(0)).toEqual([expect.objectContaining({ message: expect.stringContaining('is gone') })])
   })
 
-  test('an unreadable message hides no other, is reported, and is found once it is readable', async () => {
+  test('an unreadable message does not hide other messages, is reported, and is found once it is readable', async () => {
     const { read } = outputs
     outputs = { read: () => Promise.reject(new Error('EIO')) }
     const output = { bytes: 9, lines: 1, sha256: '', mediaType: 'text/plain', object: 'the object' }
@@ -222,7 +222,7 @@ describe('the SQLite history', () => {
     expect(new Set(await find('zebra'))).toEqual(new Set(log.map(({ id }) => id)))
   })
 
-  test('a word that is common in other tenants is corrected for an owner who never used it', async () => {
+  test('a query is corrected to a word of its owner, although the misspelling is common in another tenant', async () => {
     const { log } = writeLog().user('the amount')
     store(log)
     const other = writeLog()

@@ -95,7 +95,7 @@ describe('messages that are durable and not yet in the full-text tables', () => 
     expect(await find('zebra')).toEqual([])
   })
 
-  test('count only with their latest state', async () => {
+  test('are found only by their latest text', async () => {
     const { store, find, indexed } = open()
     store('m1', 'a zebra')
     store('m1', 'a giraffe')

@@ -142,7 +142,7 @@ describe('the stored vocabulary of SQLite', () => {
     for (const scope of [{}, { owner: 'ann' }, { session: 's-1' }]) expect(await find('zebar', scope)).toEqual(['m-2'])
   })
 
-  test('excludes words of a failed commit, even if another process has added as many since', async () => {
+  test('excludes words of a failed commit, even if another process has added as many words since then', async () => {
     const merging = projectionOn({ database, outputs: { read: async () => new Uint8Array() }, report: () => undefined })
     const { log } = writeLog().user('a zebra')
     storeMessages(database, { tenant: 'acme', session: 's-1' }, log)
@@ -243,7 +243,7 @@ describe('the stored vocabulary of SQLite', () => {
     expect(readAll(old, 'SELECT owner, word FROM historyOwnerWords')).toEqual([{ owner: 3, word: 1 }])
   })
 
-  test('is unchanged for the sessions, owners and tenants of an older file', async () => {
+  test('keeps all words of the sessions, owners and tenants of an older file', async () => {
     const old = new DatabaseSync(':memory:')
     migrate(old, MIGRATIONS.slice(0, MIGRATIONS.indexOf(HISTORY_WORDS_SCHEMA)))
     const words = Array.from({ length: 250 }, (_, place) => `word${place + 100}`)

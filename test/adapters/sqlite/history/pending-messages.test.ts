@@ -97,7 +97,7 @@ describe('pending words', () => {
     rmSync(folder, { recursive: true })
   })
 
-  test('of an assistant are stored by the next process after a crash', async () => {
+  test("of an assistant's message are stored by the next process after a crash", async () => {
     const { log } = Array.from({ length: MANY }).reduce<ReturnType<typeof writeLog>>(
       (writer, _, place) => writer.assistant(`the zebra of word${place}x`),
       writeLog(),

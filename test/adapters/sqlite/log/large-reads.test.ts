@@ -16,7 +16,7 @@ test.each([
   ['large', 400_000, true, READS],
   ['short', 400, true, 0],
 ] as const)(
-  'other work proceeds after each read of %s messages of %i characters (all at once: %j)',
+  'other work proceeds between reads of %s messages of %i characters (all read at once: %j)',
   async (...given) => {
     const [, length, isAtOnce, turns] = given
     const database = openDatabase(':memory:')

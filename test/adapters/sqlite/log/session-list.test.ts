@@ -44,7 +44,7 @@ test.each<Partial<SessionFilter>>([{}, { sort: 'created_at' }, { sort: 'updated_
   },
 )
 
-test('a page with one indexed condition is full, whatever the sort order', async () => {
+test('a page of a list with one indexed filter is full, whatever the sort order', async () => {
   const { database, sessions } = await openSessions()
   const source = [{ key: 'source', value: 'codex', isPrefix: false }]
   for (const sort of ['updated_at', 'created_at'] as const)

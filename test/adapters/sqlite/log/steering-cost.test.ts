@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { openDatabase, readAll } from '../../../../functions/adapters/sqlite/database.ts'
 import { steeringRuns } from '../../../../functions/adapters/sqlite/log/runs/run-rows.ts'
 
-test('finding steering inputs behind 1,000 queued inputs reads only those', () => {
+test('finding steering inputs behind 1,000 queued inputs reads only the steering inputs', () => {
   const database = openDatabase(':memory:')
   const insert = database.prepare(`INSERT INTO runs (session, id, status, body) VALUES (1, ?, 0, ?)`)
   for (let place = 0; place < 1_001; place++)

@@ -121,7 +121,7 @@ async function walk(log: readonly Message[], agent: Agent): Promise<Step[]> {
 }
 
 describe('requests for any log under any policy', () => {
-  it('are valid, and each extends the previous one until a decision changes it (promises R1, R5)', async () => {
+  it('are valid, and each extends the previous request until a decision changes the context (promises R1, R5)', async () => {
     let extended = 0
     await fc.assert(
       fc.asyncProperty(decoratedLog, policies, async (log, own) => {
@@ -140,7 +140,7 @@ describe('requests for any log under any policy', () => {
     expect(extended).toBeGreaterThan(RUNS.numRuns)
   })
 
-  it('fit the context, unless only inputs and one round remain; decisions persist (promises R9)', async () => {
+  it('fit the context, unless only inputs and one round remain; decisions are kept (promises R9)', async () => {
     let cuts = 0
     await fc.assert(
       fc.asyncProperty(decoratedLog, policies, async (log, own) => {

@@ -45,7 +45,7 @@ const named = (count: number): ModelError =>
   new ModelError('context_length', 'no', { retryable: false, status: 400, size: { maxTokens: 1_000, tokens: count } })
 
 describe('a model with a smaller limit than its agent’s setting · sqlite', () => {
-  it('field/too-long/limit-in-the-refusal: one refusal teaches the limit, durably', async () => {
+  it('field/too-long/limit-in-the-refusal: the limit is learned from one refusal, stored, and used by other processes', async () => {
     const script = Array.from({ length: 80 }, () => holding(1_000, named))
     harness = await openHarness({ script, policies: { ...policies, contextTokens: 200_000 } })
     await converse(30)
@@ -85,7 +85,7 @@ describe('a model with a smaller limit than its agent’s setting · sqlite', ()
     ['half-of-the-context', 3_000, 1_600, 20],
     ['larger-than-any-taken', 200_000, 4_800, 60],
   ])(
-    'field/too-long/%s: an odd refusal of a large request is met with a smaller one',
+    'field/too-long/%s: after an odd refusal of a large request, a smaller request is sent',
     async (_, contextTokens, most, words) => {
       const script = Array.from({ length: 40 }, () => holding(most, () => odd(400)))
       harness = await openHarness({ script, policies: { ...policies, contextTokens } })
@@ -104,7 +104,7 @@ describe('a model with a smaller limit than its agent’s setting · sqlite', ()
     },
   )
 
-  it('field/too-long/another-reason: a cut that does not help is taken back, and the first reason holds', async () => {
+  it('field/too-long/another-reason: a truncation that does not help is undone, and the run fails with the first reason', async () => {
     const turns = Array.from({ length: 5 }, () => counting(WORDS, 1))
     const refuse: Turn = async function* () {
       yield* []
@@ -157,7 +157,7 @@ describe('a model with a smaller limit than its agent’s setting · sqlite', ()
     expect(limits?.['script/helper']).toBe(500)
   })
 
-  it('field/too-long/failed-after-the-cut: the next run begins with the smaller request', async () => {
+  it('field/too-long/failed-after-the-cut: a truncation is kept after its run fails, and the next run starts with the smaller request', async () => {
     const fails: Turn = async function* () {
       yield* []
       throw new Error('no more')
@@ -177,29 +177,32 @@ describe('consolidation of a conversation · sqlite', () => {
   it.each([
     ['summary-limit', new ModelError('context_length', 'no', { retryable: false, size: { maxTokens: 2_000 } })],
     ['summary-odd-refusal', new ModelError('invalid_request', 'das geht nicht', { retryable: false, status: 400 })],
-  ])('field/too-long/%s: a summary that is refused for its size is made of less', async (name, refusal) => {
-    const long = 'one two three four five six seven eight nine ten '.repeat(60)
-    const refuse: Turn = async function* () {
-      yield* []
-      throw refusal
-    }
-    const turns = Array.from({ length: 4 }, (): Turn => ({ text: long }))
-    const summaries = Array.from({ length: 3 }, (_, part): Turn => ({ text: `part ${part}`, tokens: 5 }))
-    harness = await openHarness({
-      script: [...turns, refuse, ...summaries, { text: 'then' }],
-      policies: { consolidation: { threshold: 6, keepRecentRatio: 0.4 } },
-    })
-    for (let turn = 0; turn < 5; turn++) await harness.settled(await harness.submit(`question ${turn}`))
-    const asked = harness.requests.filter(({ instructions }) => instructions === SUMMARY_PROMPT)
-    const lengths = asked.map(({ messages }) => weighMessages(messages))
-    expect(lengths.length).toBeGreaterThan(1)
-    expect(Math.max(...lengths.slice(1))).toBeLessThan(lengths[0] ?? 0)
-    expect(harness.events.map(({ type }) => type).filter((type) => /^(context\.c|warning)/.test(type))).toEqual([
-      'context.consolidated',
-    ])
-    const { limits, summary } = await harness.ports.reader.context(harness.key)
-    if (name === 'summary-limit') expect(limits?.['script/ed']).toBeLessThanOrEqual(2_000)
-    else expect(limits).toBeUndefined()
-    expect(summary?.text).toMatch(/^part [12]$/)
-  })
+  ])(
+    'field/too-long/%s: a summary that is refused for its size is requested again from less text',
+    async (name, refusal) => {
+      const long = 'one two three four five six seven eight nine ten '.repeat(60)
+      const refuse: Turn = async function* () {
+        yield* []
+        throw refusal
+      }
+      const turns = Array.from({ length: 4 }, (): Turn => ({ text: long }))
+      const summaries = Array.from({ length: 3 }, (_, part): Turn => ({ text: `part ${part}`, tokens: 5 }))
+      harness = await openHarness({
+        script: [...turns, refuse, ...summaries, { text: 'then' }],
+        policies: { consolidation: { threshold: 6, keepRecentRatio: 0.4 } },
+      })
+      for (let turn = 0; turn < 5; turn++) await harness.settled(await harness.submit(`question ${turn}`))
+      const asked = harness.requests.filter(({ instructions }) => instructions === SUMMARY_PROMPT)
+      const lengths = asked.map(({ messages }) => weighMessages(messages))
+      expect(lengths.length).toBeGreaterThan(1)
+      expect(Math.max(...lengths.slice(1))).toBeLessThan(lengths[0] ?? 0)
+      expect(harness.events.map(({ type }) => type).filter((type) => /^(context\.c|warning)/.test(type))).toEqual([
+        'context.consolidated',
+      ])
+      const { limits, summary } = await harness.ports.reader.context(harness.key)
+      if (name === 'summary-limit') expect(limits?.['script/ed']).toBeLessThanOrEqual(2_000)
+      else expect(limits).toBeUndefined()
+      expect(summary?.text).toMatch(/^part [12]$/)
+    },
+  )
 })

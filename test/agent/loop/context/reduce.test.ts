@@ -15,6 +15,6 @@ function reasonAfter(model: string): 'certain' | 'possible' | undefined {
   })
 }
 
-test('a request that another model with a longer name has accepted may be too large', () => {
+test('a model may refuse a size that only another model, whose name begins with its name, has accepted', () => {
   expect([reasonAfter('script/ed'), reasonAfter('script/ed-large')]).toEqual([undefined, 'possible'])
 })

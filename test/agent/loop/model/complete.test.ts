@@ -101,7 +101,7 @@ test('no request is sent or retried after the lease has expired', async () => {
   expect([asked(), events]).toEqual([1, []])
 })
 
-test('each retry emits a discard of the streamed content and removes all of it', async () => {
+test('each retry emits a discard of the streamed content, and none of this content remains', async () => {
   const { completion, events } = ask([
     [text('first'), busy()],
     [text('sec'), text('ond'), { type: 'reasoning.delta', part: 1, text: 'hm' }, text('!'), refused],

@@ -116,7 +116,7 @@ test('a call removes its timer and its listeners, however it ends', async () => 
   await eventually(() => expect(timers()).toBeLessThanOrEqual(before))
 })
 
-test('a tool that reports progress gets its timeout again, up to ten times', async () => {
+test('a tool that reports progress restarts its timeout, up to ten times', async () => {
   const working =
     (steps: number): Tool['execute'] =>
     async (_, { progressed, signal }) => {

@@ -31,7 +31,7 @@ test('waiting calls are sent one after the other', () => {
   expect(limits.wait('T1', 'chat.startStream')).toBe(120_000)
 })
 
-test('Retry-After applies only to its method, and a shorter one does not shorten it', () => {
+test('a Retry-After applies only to its method, and a later, shorter Retry-After does not shorten the wait', () => {
   const { time, limits } = open()
   limits.pause('T1', 'chat.update', 30_000)
   limits.pause('T1', 'chat.update', 1_000)

@@ -61,7 +61,7 @@ test('an address without a listener is reported as wrong, not as missing', async
   expect(lines.at(-1)).toMatch(/^wrong: http:\/\/127\.0\.0\.1:9\/slack\/events cannot be reached/)
 })
 
-test('an unreachable Slack API is not reported as a missing token', async () => {
+test('an unreachable Slack API is not mistaken for a missing token', async () => {
   await slack.close()
   expect((await check({ token: BOT_TOKEN, signingSecret: 's' }))[0]).toMatch(
     /^wrong: Slack cannot be asked about SLACK_BOT_TOKEN: /,

@@ -26,7 +26,7 @@ test('a thread whose session was deleted gets one notice, and its messages are n
   expect(harness.http.requests).toHaveLength(1)
 })
 
-test('Slack must deliver again while another process is about to post the notice', async () => {
+test('a message gets 503 while another process posts the notice, and is accepted when Slack delivers it again', async () => {
   harness = await openSlackHarness({ script: [{ text: 'Hi.' }] })
   await harness.deliver(directMessage({ ts: THREAD, text: 'hello' }))
   await expect.poll(() => repliesOf(harness.slack, 'D1', THREAD).length).toBe(1)

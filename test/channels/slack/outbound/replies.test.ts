@@ -35,7 +35,7 @@ test("a message gets one reply in its thread, with the run's id in its metadata"
   expect(harness.slack.state.statuses.map(({ status }) => status)).toEqual(['processing', 'active'])
 })
 
-test('text is streamed in chunks while the model produces it, and never sent as one text', async () => {
+test('text is streamed in chunks while the model produces it, and never sent in the field markdown_text', async () => {
   const { turn, letGo } = streamed(['One ', 'two ', 'three.'])
   harness = await openSlackHarness({ script: [turn] })
   await ask()
@@ -261,7 +261,7 @@ describe('an approval', () => {
   })
 })
 
-test('an empty answer gets a reply that says so', async () => {
+test('if the answer is empty, the reply says that it is empty', async () => {
   harness = await openSlackHarness({ script: [() => emptyTurn()] })
   await ask()
   await delivered()

@@ -123,7 +123,7 @@ describe('a split answer', () => {
 
 const filler = (length: number): string => `${'word '.repeat(length / 5)}`.trimEnd()
 
-test('a split prefers the end of a paragraph to a list, a fence or a table', () => {
+test('a text is split at the end of a paragraph rather than inside a list, fence or table', () => {
   for (const block of [
     '- item\n'.repeat(500),
     `\`\`\`ts\n${'code()\n'.repeat(500)}\`\`\``,

@@ -175,7 +175,7 @@ describe('tooltrail keys', () => {
     ['2027-01-31', '2027-01-31T00:00:00.000Z'],
     ['2027-01-31T12:30', '2027-01-31T12:30:00.000Z'],
     ['2027-01-31T12:30:00+02:00', '2027-01-31T10:30:00.000Z'],
-  ])('--expires %s expires at %s', async (text, time) => {
+  ])('a key with --expires %s expires at %s', async (text, time) => {
     const { stored, clock, run } = harness()
     expect(await run(`create --tenant a --scope read --expires ${text}`)).toContain(`expires ${time}`)
     const [key] = stored.values()

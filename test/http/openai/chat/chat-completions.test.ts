@@ -276,7 +276,7 @@ describe('an interrupted chat request', () => {
     await expect(reading).rejects.toMatchObject({ code: 'run_cancelled' })
   })
 
-  test('that is repeated under its idempotency key is one run, also later', async () => {
+  test('that is repeated under its idempotency key returns the same run, also later', async () => {
     const client = await open({ script: [{ text: 'One.' }] })
     const body = { model: 'default', messages: hello }
     const headers = { 'idempotency-key': 'order-1' }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { expectJson, openHttpHarness } from '../../harness.ts'
 
-test('a Response that many clients request concurrently is not built for each, and all results are equal', async () => {
+test('a Response that many clients request concurrently is not built for each client, and all results are equal', async () => {
   let made = 0
   const harness = await openHttpHarness({
     script: [{ text: 'hi' }],

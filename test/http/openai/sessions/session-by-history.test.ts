@@ -168,7 +168,7 @@ describe('a client that sends its history without a session id', () => {
     expect(await texts(await only())).toEqual(['One?', 'One.', 'Two?', 'thinking'])
   })
 
-  test('gets the run accepted before when it repeats an idempotency key later', async () => {
+  test('gets its first run when it repeats an idempotency key later', async () => {
     const client = await open()
     const page = createPage(client)
     await page.say('One?')

@@ -138,7 +138,7 @@ describe('POST …/consolidate', () => {
   const consolidate = (headers = {}): Promise<Response> =>
     harness.send('POST', '/v1/sessions/s1/consolidate', undefined, headers)
 
-  it('creates a summary, keeps the log, and returns an equal result under one key', async () => {
+  it('creates a summary, keeps the log, and returns the same summary for a repeated idempotency key', async () => {
     await open([completion('first'), completion('second'), completion('so far'), completion('third')], {
       consolidation: { threshold: 100, keepRecentRatio: 0 },
     })

@@ -72,7 +72,7 @@ const withLinks = ({ message: { id }, sent }: Replayed): RequestMessage[] =>
   })
 
 describe('a log as Chat Completions messages', () => {
-  test('is equal in pages of any size and in one request', async () => {
+  test('has the same messages in pages of any size as in one request', async () => {
     await fc.assert(
       fc.asyncProperty(settledLog, fc.integer({ min: 1, max: 9 }), async (log, limit) => {
         const replayed = replayEach(log, { currentRun: log.at(-1)?.runId ?? '', replay: 'full' })

@@ -192,7 +192,7 @@ describe('in our own API', () => {
 })
 
 describe.each(FORMATS)('in $name', ({ path, body, field }) => {
-  test('an address without an image, or that cannot be fetched, is rejected with its path; nothing is stored', async () => {
+  test('an address that has no image, or cannot be fetched, is rejected with its path; nothing is stored', async () => {
     const before = await stored()
     for (const [name, code] of [
       ['inwards.png', 'image_not_fetched'],

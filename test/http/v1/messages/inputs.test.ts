@@ -153,7 +153,7 @@ describe('an input', () => {
     })
   })
 
-  test('with unknown fields gets an error for each at its path', async () => {
+  test("with unknown fields gets one error for each field, with the field's path", async () => {
     await open()
     const body = { content: 'hi', colour: 'red', tools: [{ name: 'a', description: '', parameters: {}, size: 1 }] }
     expect(await expectJson(harness, 400, 'POST', '/v1/sessions/s/messages', body)).toMatchObject({
@@ -257,7 +257,7 @@ describe('an input', () => {
 })
 
 describe('an Idempotency-Key', () => {
-  test('with an equal body returns one run, which runs once', async () => {
+  test('with an equal body returns the same run, which is executed once', async () => {
     await open({ script: [{ text: 'one' }, { text: 'two' }] })
     const headers = { 'idempotency-key': 'k 1' }
     const first = await expectJson(harness, 200, 'POST', '/v1/sessions/s/messages', { content: 'hi' }, headers)

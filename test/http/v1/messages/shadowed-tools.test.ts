@@ -103,7 +103,7 @@ describe.each([
       ({ role }) => role === 'tool',
     )
 
-  test('with a warning, and its row has the origin: in events, lists, search, exports and copies', async () => {
+  test('with a warning, and rows of its calls show the origin: in events, lists, search, exports and copies', async () => {
     await open('all')
     const response = await send()
     expect(response.status).toBe(200)

@@ -76,7 +76,7 @@ describe('a tool message shows the arguments of its call as the model sent them'
 })
 
 describe('the user of a session', () => {
-  test('is the user of inputs that name none', async () => {
+  test('is the user of inputs that name no user', async () => {
     await open({ script: [{ text: '1' }, { text: '2' }, { text: '3' }] })
     expect(await expectJson(harness, 200, 'GET', '/v1/sessions/s')).toMatchObject({ user: 'ann' })
     const userOf = async (more: object) => (await post<{ messages: Shown[] }>('hi', more)).messages[0]?.user

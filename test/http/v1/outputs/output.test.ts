@@ -81,7 +81,7 @@ describe('a file of a tool', () => {
 })
 
 describe('an output', () => {
-  test('gets 304 if it is unchanged, and a range only if its tag still matches', async () => {
+  test('responds with 304 if it is unchanged, and with a range only if the tag still matches', async () => {
     const etag = `"${messages.find((message) => message.tool_name === 'large')?.output?.sha256}"`
     const same = await get(urlOf('large'), { 'if-none-match': `"other", W/${etag}` })
     expect([same.status, same.headers.get('etag'), await same.text()]).toEqual([304, etag, ''])

@@ -80,18 +80,21 @@ describe('a strict client tool', () => {
     ['a reference to another server', { $ref: 'https://example.com/city.json' }],
     ['a pattern of another dialect', { pattern: '(?i)^a+$' }],
     ['a type of another language', { type: 'str' }],
-  ])('field/22/strict-tool: whose schema has %s is asked for, with a warning', async (_name, city) => {
-    const broken = { ...tool, parameters: { type: 'object', properties: { city } } }
-    const run = await finishedWith(broken, call('a', '{"city": "aa"}'))
-    expect(run).toMatchObject({ status: 'paused', waiting: [{ tool_call_id: 'a' }] })
-    const { id } = run as { readonly id: string }
-    const notices = (await harness.ports.reader.run({ tenant: 'default', session: 's' }, id))?.notices
-    expect(notices?.filter(({ type }) => type === 'warning')).toMatchObject([
-      { code: 'arguments_unchecked', detail: expect.stringContaining('because of the schema of weather') },
-    ])
-  })
+  ])(
+    'field/22/strict-tool: is called with unchecked arguments and a warning if its schema has %s',
+    async (_name, city) => {
+      const broken = { ...tool, parameters: { type: 'object', properties: { city } } }
+      const run = await finishedWith(broken, call('a', '{"city": "aa"}'))
+      expect(run).toMatchObject({ status: 'paused', waiting: [{ tool_call_id: 'a' }] })
+      const { id } = run as { readonly id: string }
+      const notices = (await harness.ports.reader.run({ tenant: 'default', session: 's' }, id))?.notices
+      expect(notices?.filter(({ type }) => type === 'warning')).toMatchObject([
+        { code: 'arguments_unchecked', detail: expect.stringContaining('because of the schema of weather') },
+      ])
+    },
+  )
 
-  test('costs a bounded time for any schema and arguments: an unchecked call waits', async () => {
+  test('costs a bounded time for any schema and arguments; calls with unchecked arguments wait', async () => {
     const hostile = JSON.stringify({ city: `${'a'.repeat(60)}!` })
     const begun = performance.now()
     const run = await finished(...Array.from({ length: 64 }, (_, at) => call(`c${at}`, hostile)))

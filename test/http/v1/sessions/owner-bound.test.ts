@@ -73,7 +73,7 @@ test('a session created for the owner is bound from the first input of an owner-
   expect(resultsOf(await say('bobs', 'look again', all))).not.toContain('is aubergine')
 })
 
-test('a key uses only its named agents: for sessions, changes, runs and resolutions', async () => {
+test('a key may use only its named agents: for sessions, changes, runs and resolutions', async () => {
   harness = await openHttpHarness()
   const all = await harness.key()
   const key = await harness.key({ agents: ['other'] })
@@ -96,7 +96,7 @@ test('a key uses only its named agents: for sessions, changes, runs and resoluti
   await expectJson(harness, 200, 'GET', '/v1/sessions/b', undefined, key)
 })
 
-test('a key cancels no runs of agents that it does not name, and deletes no sessions of them', async () => {
+test('a key cannot cancel runs or delete sessions of agents that it does not name', async () => {
   const asks: Turn = { calls: [{ name: 'ask', arguments: '{}' }] }
   harness = await openHttpHarness({ script: [asks, asks, { text: 'cancelled' }, { text: 'cancelled' }] })
   const all = await harness.key()
@@ -121,7 +121,7 @@ test('a key cancels no runs of agents that it does not name, and deletes no sess
     expect((await harness.send(method, path, undefined, all)).status, `${method} ${path}`).toBeLessThan(300)
 })
 
-test('a key moves no session of another agent to its own agent, and changes no instructions of it', async () => {
+test("a key cannot move another agent's session to its own agent, and cannot change that session's instructions", async () => {
   harness = await openHttpHarness()
   const all = await harness.key()
   const key = await harness.key({ agents: ['other'] })

@@ -46,7 +46,7 @@ describe('a session', () => {
     expect(sent).toHaveProperty('id')
   })
 
-  test('keeps a given title, and gets that of its first input when the given one is removed', async () => {
+  test("keeps a title that a client set, and gets its first input's title after the client removes it", async () => {
     await made('s', { title: 'Mine' })
     await expectJson(harness, 200, 'POST', '/v1/sessions/s/messages', { content: 'hello' })
     expect(await list()).toMatchObject({ data: [{ title: 'Mine', title_source: 'given' }] })
@@ -56,7 +56,7 @@ describe('a session', () => {
     expect(renamed).toMatchObject({ title: 'Again', title_source: 'given' })
   })
 
-  test('copies its title and its source when it is forked', async () => {
+  test("gives its title and the title's source to a fork, unless the fork is given a title", async () => {
     await made('s')
     await expectJson(harness, 200, 'POST', '/v1/sessions/s/messages', { content: 'hello' })
     const copy = await expectJson(harness, 201, 'POST', '/v1/sessions/s/fork', { id: 'copy' })
@@ -115,7 +115,7 @@ describe('a list', () => {
     }
   })
 
-  test('that has not changed costs no body', async () => {
+  test('that has not changed is answered without a body', async () => {
     await made('s')
     const first = await harness.send('GET', '/v1/sessions')
     await first.body?.cancel()

@@ -124,32 +124,35 @@ const HOW = [
 ] as const
 
 describe('an input or import between two steps of a turn', () => {
-  test.each(HOW)('ends the run of an import %s: the remaining steps are another run', async (_how, more, headers) => {
-    const { fault, used } = await open()
-    await create('whole')
-    await importTurn('whole', {}, {})
-    const whole = await lines('whole')
-    await expectWhole('whole')
-    const steps = used()
-    expect(steps).toBe(4)
-    for (let at = 2; at <= steps; at++)
-      for (const what of ['import', 'input'] as const) {
-        const session = `${what}-${at}`
-        await create(session)
-        const say = () => harness.send('POST', `/v1/sessions/${session}/messages`, { content: 'wait' })
-        Object.assign(fault, { at: used() + at, come: () => (what === 'import' ? importOther(session) : say()) })
-        expect(await importTurn(session, more, headers)).toMatchObject({ messages: whole.length })
-        const log = await lines(session)
-        expect(new Set(log.map(({ run_id: run }) => run)).size).toBe(3)
-        expect(ours(log).map(withoutRound), session).toEqual(whole.map(withoutRound))
-        expect(parentPlaces(ours(log)), session).toEqual(parentPlaces(whole))
-        await expectWhole(session)
-        if (more !== HOW[0][1] || headers !== HOW[0][2]) {
-          await importTurn(session, more, headers)
-          expect(await lines(session), session).toEqual(log)
+  test.each(HOW)(
+    'ends the run of an import %s, and the remaining steps become another run',
+    async (_how, more, headers) => {
+      const { fault, used } = await open()
+      await create('whole')
+      await importTurn('whole', {}, {})
+      const whole = await lines('whole')
+      await expectWhole('whole')
+      const steps = used()
+      expect(steps).toBe(4)
+      for (let at = 2; at <= steps; at++)
+        for (const what of ['import', 'input'] as const) {
+          const session = `${what}-${at}`
+          await create(session)
+          const say = () => harness.send('POST', `/v1/sessions/${session}/messages`, { content: 'wait' })
+          Object.assign(fault, { at: used() + at, come: () => (what === 'import' ? importOther(session) : say()) })
+          expect(await importTurn(session, more, headers)).toMatchObject({ messages: whole.length })
+          const log = await lines(session)
+          expect(new Set(log.map(({ run_id: run }) => run)).size).toBe(3)
+          expect(ours(log).map(withoutRound), session).toEqual(whole.map(withoutRound))
+          expect(parentPlaces(ours(log)), session).toEqual(parentPlaces(whole))
+          await expectWhole(session)
+          if (more !== HOW[0][1] || headers !== HOW[0][2]) {
+            await importTurn(session, more, headers)
+            expect(await lines(session), session).toEqual(log)
+          }
         }
-      }
-  })
+    },
+  )
 
   test.each(HOW.slice(1))(
     'lets an aborted import %s complete when repeated, even if the first repeat is aborted, too',

@@ -211,7 +211,7 @@ describe('import', () => {
     expect(await lines('s')).toHaveLength(12)
   })
 
-  test('with its position in a source stores only new messages and continues its run', async () => {
+  test("with a position in its source stores only the new messages and continues the source's run", async () => {
     await open()
     const body = (count: number, from = 0) => ({
       format: 'openai',
