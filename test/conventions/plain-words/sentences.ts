@@ -14,6 +14,7 @@ export interface Sentence {
 }
 
 const TEST_FUNCTIONS = new Set(['test', 'it', 'describe'])
+const MODIFIERS = new Set(['each', 'for', 'only', 'skip', 'skipIf', 'runIf', 'concurrent', 'sequential', 'fails'])
 
 /** Replaces each code span, address and quotation by one word, because their text cannot be changed here. */
 const plain = (text: string): string =>
@@ -56,11 +57,15 @@ const paragraphsOf = (text: string): string[] =>
     .split(/\n\s*\n|\n(?=\s*(?:[-*]|\d+\.) )|\n(?=@)/)
     .map((paragraph) => paragraph.replace(/^\s*(?:[-*]|\d+\.) /, '').replace(/^@\w+\s+(?:\w+ - )?/, ''))
 
-type Named = { type: string; name?: string; object?: Named; callee?: Named; tag?: Named }
+type Named = { type: string; name?: string; object?: Named; property?: Named; callee?: Named; tag?: Named }
 
-/** Returns the function's first name: `test` for `test.each([…])('…')`, and `describe` for `describe.skipIf(x)('…')`. */
+/**
+ * Returns the function's first name: `test` for `test.each([…])('…')`, and `describe` for `describe.skipIf(x)('…')`. Returns
+ * undefined for a method of another object, such as a harness that a test names `it`.
+ */
 function functionName(node: Named): string | undefined {
   if (node.type === 'Identifier') return node.name
+  if (node.property !== undefined && !MODIFIERS.has(node.property.name ?? '')) return undefined
   const inner = node.object ?? node.callee ?? node.tag
   return inner === undefined ? undefined : functionName(inner)
 }
