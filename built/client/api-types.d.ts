@@ -333,6 +333,8 @@ export type Message = {
     readonly status?: "running" | "waiting" | "completed" | "error" | "interrupted" | "cancelled" | "denied";
     /** Set if a client's tool replaced the agent's tool of this name. The result then comes from the client. */
     readonly origin?: "client";
+    /** Namespace of a client's tool in the Responses format; `tool_name` begins with it. */
+    readonly namespace?: string;
     /** Decision on a call that needed an approval; `by` if the channel knows the person. */
     readonly decision?: {
         readonly approved: boolean;
@@ -484,12 +486,31 @@ export type ResponseRequest = {
             readonly [name: string]: Json;
         } | null;
         readonly strict?: boolean | null;
+    } | {
+        readonly type: "namespace";
+        readonly name: string;
+        readonly description?: string | null;
+        readonly tools: readonly ({
+            readonly type: "function";
+            readonly name: string;
+            readonly description?: string | null;
+            /** JSON Schema of the arguments. */
+            readonly parameters?: {
+                readonly [name: string]: Json;
+            } | null;
+            readonly strict?: boolean | null;
+        } | {
+            readonly type: "custom";
+        })[];
+    } | {
+        readonly type: "apply_patch" | "code_interpreter" | "computer" | "computer_use_preview" | "custom" | "file_search" | "image_generation" | "local_shell" | "mcp" | "programmatic_tool_calling" | "shell" | "tool_search" | "web_search" | "web_search_2025_08_26" | "web_search_preview" | "web_search_preview_2025_03_11";
     })[] | null;
     readonly metadata?: {
         readonly [name: string]: string;
     } | null;
     readonly user?: string | null;
     readonly safety_identifier?: string | null;
+    readonly prompt_cache_key?: string | null;
     readonly prompt?: null;
     readonly text?: {
         readonly format?: {
@@ -518,6 +539,7 @@ export type ResponseResource = {
     } | null;
     readonly instructions: string | null;
     readonly max_output_tokens: null;
+    readonly max_tool_calls: null;
     readonly metadata: {
         readonly [name: string]: Json;
     };
@@ -531,7 +553,13 @@ export type ResponseResource = {
         readonly id: string;
     };
     readonly store: boolean;
-    readonly temperature: null;
+    readonly presence_penalty: number;
+    readonly frequency_penalty: number;
+    readonly prompt_cache_key: string | null;
+    readonly reasoning: null;
+    readonly safety_identifier: string | null;
+    readonly service_tier: "default";
+    readonly temperature: number;
     readonly text: {
         readonly format: {
             readonly type: "text";
@@ -541,7 +569,8 @@ export type ResponseResource = {
     readonly tools: readonly ({
         readonly [name: string]: Json;
     })[];
-    readonly top_p: null;
+    readonly top_logprobs: 0;
+    readonly top_p: number;
     readonly truncation: "disabled";
     readonly usage: {
         readonly input_tokens: number;

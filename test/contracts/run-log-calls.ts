@@ -143,7 +143,7 @@ export function runLogCallsContract(engine: Engine): void {
         expect(stored.messages.at(-1)).toEqual(message)
         expect(stored.header).toMatchObject({ queued: 0, head: id })
         const merged = await fixture.reader.run(fixture.key, queued.runId)
-        expect(merged).toMatchObject({ status: 'merged', mergedInto: run.id })
+        expect(merged).toMatchObject({ status: 'merged', mergedInto: run.id, mergedAs: id })
         expect(await fixture.log.steer(lease, queued.runId, id)).toEqual(message)
         expect(await snapshot(fixture, fixture.key)).toEqual(stored)
       })

@@ -104,7 +104,7 @@ async function toolMessage(
     call: callText(call),
     sequence: stored?.sequence ?? sequence,
     status,
-    ...definedFields({ origin: message.origin }),
+    ...definedFields({ origin: message.origin, namespace: message.namespace }),
     parts: withData(fitted?.output.object === undefined ? storedParts : fitted.parts, data),
     generation: 0,
     ...definedFields({ output: fitted?.output, sources: fitted?.sources, completedAt, durationMs, searched, decision }),

@@ -211,14 +211,14 @@ async function toolOf(
       role: 'tool',
       named,
       status: 'interrupted',
-      ...definedFields({ origin: message.origin }),
+      ...definedFields({ origin: message.origin, namespace: message.namespace }),
       parts: [{ type: 'text', text: STATUS_TEXT.interrupted }],
     }
   const whole = await wholeOutput(dependencies, key, message)
   const sources = await wholeSources(dependencies, key, message)
   const media = await withBytes(dependencies, key, message.parts)
   const data = message.parts.find((part) => part.type === 'data')?.data
-  const { status, origin, output, completedAt, durationMs, searched, decision } = message
+  const { status, origin, namespace, output, completedAt, durationMs, searched, decision } = message
   return {
     ...base,
     ...found,
@@ -229,6 +229,7 @@ async function toolOf(
       whole === undefined ? media : [{ type: 'text', text: whole }, ...media.filter(({ type }) => type !== 'text')],
     ...definedFields({
       origin,
+      namespace,
       data,
       mediaType: output?.mediaType,
       completedAt,

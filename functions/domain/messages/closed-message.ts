@@ -79,6 +79,8 @@ export interface ClosedToolMessage extends ClosedBase {
   readonly status: ToolStatus
   /** Set if the client executed the call, as in messages of our own log. */
   readonly origin?: 'client'
+  /** The namespace of the client tool, as in messages of our own log. */
+  readonly namespace?: string
   readonly parts: readonly ClosedPart[]
   /** The result's data for programs. */
   readonly data?: Json

@@ -189,6 +189,8 @@ export interface ToolMessage extends MessageBase {
   readonly needs?: 'result' | 'approval'
   /** Set if a client tool replaced the agent's tool of this name: the result comes from the client. */
   readonly origin?: 'client'
+  /** The namespace of a client tool. The tool's name is the namespace, two underscores and the caller's own name. */
+  readonly namespace?: string
   /** Empty until the call ends. */
   readonly parts: readonly ToolPart[]
   readonly output?: Output

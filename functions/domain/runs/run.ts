@@ -23,10 +23,11 @@ export type StopReason =
 
 /**
  * A tool that the caller declares and executes; `parameters` is a JSON Schema. `strict`: calls with arguments that do
- * not fit the schema never reach the caller.
+ * not fit the schema never reach the caller. `namespace`: the caller's namespace of the tool, which begins its name.
  */
 export interface ClientTool {
   readonly name: string
+  readonly namespace?: string
   readonly description: string
   readonly parameters: JsonObject
   readonly strict?: boolean | undefined
@@ -110,6 +111,8 @@ export interface Run {
   /** The channel of the run's delivery, which has the run's id. */
   readonly delivery?: string
   readonly mergedInto?: string
+  /** The id of the message that the input of a merged run became. Absent in runs of earlier versions. */
+  readonly mergedAs?: string
   readonly createdAt: number
   readonly startedAt?: number
   readonly endedAt?: number

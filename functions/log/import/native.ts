@@ -152,6 +152,7 @@ const message = z.discriminatedUnion(
       duration_ms: numeric(z.number().min(0)).optional(),
       decision: decision.optional(),
       origin: z.literal('client').optional(),
+      namespace: z.string().max(64).optional(),
       searched,
       sources: z.array(source).max(MAX_SOURCES).optional(),
       /** Field of our exports: the call's compact text. */
@@ -261,6 +262,7 @@ function toolOf(one: ToolOf, found: Pick<ClosedToolMessage, 'of' | 'sequence'>, 
       durationMs: one.duration_ms,
       searched: one.searched,
       origin: one.origin,
+      namespace: one.namespace,
       decision: one.decision,
     }),
   }

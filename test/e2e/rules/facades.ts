@@ -82,7 +82,7 @@ export function declareFacades(served: () => Served): void {
   })
 
   test('Responses are streamed, continued across processes, read from the middle, branched, run in the background and cancelled', async () => {
-    const first = await openAi(served()).responses.stream({ model: 'default', input: TIME }).finalResponse()
+    const first = await openAi(served()).responses.stream({ model: 'default:calls', input: TIME }).finalResponse()
     expect(first).toMatchObject({ status: 'completed', usage: { total_tokens: expect.any(Number) as number } })
     expect(first.output.map(({ type }) => type).slice(-3)).toEqual(['function_call', 'function_call_output', 'message'])
     await served().renew()

@@ -4,6 +4,9 @@ import { deviations } from '../conformance.ts'
 import { expectJson } from '../harness.ts'
 import type { HttpHarness } from '../harness.ts'
 
+/** Shows calls of our own tools in Responses. */
+export const SHOW_CALLS = { headers: { 'x-tooltrail-tools': 'calls' } } as const
+
 /** The real package against this program; each of its responses is checked against the description. */
 export function openAiClient(harness: HttpHarness, options: { readonly apiKey?: string } = {}): OpenAI {
   return new OpenAI({

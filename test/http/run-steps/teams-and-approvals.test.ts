@@ -5,7 +5,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { makeTool } from '../../agent/harness.ts'
 import { expectJson, openHttpHarness } from '../harness.ts'
 import type { HttpHarness } from '../harness.ts'
-import { logOf, openAiClient } from '../openai/openai-client.ts'
+import { logOf, openAiClient, SHOW_CALLS } from '../openai/openai-client.ts'
 import { chatTransport } from '../ai-sdk/client.ts'
 
 let harness: HttpHarness
@@ -45,10 +45,10 @@ describe("the work of a team's members", () => {
     },
   )
 
-  test('is a delegate call with its result over Responses', async () => {
+  test('is a delegate call with its result over Responses that show calls', async () => {
     await openTeam()
     const client = openAiClient(harness)
-    const streamed = await client.responses.stream({ model: 'default', input: 'Go' }).finalResponse()
+    const streamed = await client.responses.stream({ model: 'default', input: 'Go' }, SHOW_CALLS).finalResponse()
     expect(streamed.output).toMatchObject([
       { type: 'message' },
       { type: 'function_call', name: 'delegate_task_to_member', status: 'completed' },

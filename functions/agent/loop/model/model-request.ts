@@ -19,6 +19,10 @@ export const usableClientTools = (tools: Tools, clientTools: readonly ClientTool
 export const isReplaced = (tools: Tools, clientTools: readonly ClientTool[], name: string): boolean =>
   tools.has(name) && usableClientTools(tools, clientTools).some((tool) => tool.name === name)
 
+/** The namespace of the client tool of this name, if it has one. */
+export const namespaceOf = (tools: Tools, clientTools: readonly ClientTool[], name: string): string | undefined =>
+  usableClientTools(tools, clientTools).find((tool) => tool.name === name)?.namespace
+
 /** The tools that a run may call: the client tools first, then the agent's tools that no client tool hides. */
 export function declaredTools(tools: Tools, brought: readonly ClientTool[]): ToolDeclaration[] {
   const clientTools = usableClientTools(tools, brought)

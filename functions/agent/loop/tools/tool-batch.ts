@@ -24,7 +24,7 @@ import type { Thread } from '../thread.ts'
 import { throttledProgress } from './call-progress.ts'
 import { createToolContext, executeCall, GRACE_MS } from './tool-call.ts'
 import type { CallOutcome } from './tool-call.ts'
-import { isReplaced } from '../model/model-request.ts'
+import { isReplaced, namespaceOf } from '../model/model-request.ts'
 
 /** Calls of one batch that execute concurrently. */
 const PARALLEL = 8
@@ -96,6 +96,7 @@ function rowOf(
     sequence,
     status: 'running',
     ...(isReplaced(tools, request.clientTools, call.name) ? { origin: 'client' } : {}),
+    ...definedFields({ namespace: namespaceOf(tools, request.clientTools, call.name) }),
     parts: [],
     generation: writer.generation,
   }

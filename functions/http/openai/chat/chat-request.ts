@@ -47,6 +47,8 @@ export interface ChatInput<Part = RequestPart> {
   readonly said: readonly Said<Part>[]
   /** Undefined if the request names none: a request that continues a run keeps those of the run. */
   readonly tools: readonly ClientTool[] | undefined
+  /** The path of each tool's name, if the request's list of tools has another form. */
+  readonly toolPaths?: readonly string[]
   readonly metadata: JsonObject | undefined
 }
 

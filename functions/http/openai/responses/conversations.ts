@@ -2,7 +2,7 @@ import { createRoute, z } from '@hono/zod-openapi'
 import type { App, RouteDependencies } from '../../dependencies.ts'
 import { pageLimit, sessionId } from '../../v1/fields.ts'
 import { openAiProblems } from '../problems.ts'
-import { conversationRequest, ConversationSchema, ItemListSchema } from './response-schemas.ts'
+import { conversationRequest, ConversationSchema, ItemListSchema } from './conversation-schemas.ts'
 
 const tags = ['OpenAI']
 const params = z.object({ conversation: sessionId.openapi({ param: { name: 'conversation', in: 'path' } }) })

@@ -1,11 +1,12 @@
 import { definedFields } from '../../../domain/defined-fields.ts'
 import type { JsonObject } from '../../../domain/json.ts'
-import type { ClientTool } from '../../../domain/runs/run.ts'
 import { parseItems } from '../../middleware/validation.ts'
 import { bytesOf, imageOf, refused, refuseRepeated, textOf } from '../chat/chat-request.ts'
 import type { ChatInput, PlacedMessage } from '../chat/chat-request.ts'
 import type { ChatMessage } from '../chat/chat-schemas.ts'
 import type { RequestPart } from '../../v1/messages/incoming-images.ts'
+import { namespacedName, readTools } from './request-tools.ts'
+import type { RequestTools } from './request-tools.ts'
 import { inputItem } from './response-schemas.ts'
 import type { InputItem, ResponseRequest } from './response-schemas.ts'
 
@@ -17,7 +18,7 @@ type AssistantMessage = Extract<ChatMessage, { role: 'assistant' }>
  * Converts a request for a Response to our format. As in Chat Completions, the `instructions` of system messages become
  * the session's.
  */
-export function readResponseRequest(body: ResponseRequest): ChatInput {
+export function readResponseRequest(body: ResponseRequest): ChatInput & Pick<RequestTools, 'ignored'> {
   const items = typeof body.input === 'string' ? [userText(body.input)] : readItems(body.input, 'body.input')
   const talk = readItemsAsMessages(items)
   const last = talk.findLastIndex(({ message }) => message.role === 'assistant')
@@ -46,7 +47,7 @@ export function readResponseRequest(body: ResponseRequest): ChatInput {
     results,
     fresh,
     said,
-    tools: body.tool_choice === 'none' ? [] : body.tools?.map(toolOf),
+    ...readTools(body),
     metadata: body.metadata === null || Object.keys(body.metadata ?? {}).length === 0 ? undefined : body.metadata,
   }
 }
@@ -110,7 +111,7 @@ function messageOf(item: InputItem): ChatMessage | undefined {
       return {
         role: 'assistant',
         content: null,
-        tool_calls: [{ id: item.call_id, type: 'function', function: { name: item.name, arguments: item.arguments } }],
+        tool_calls: [{ id: item.call_id, type: 'function', function: calledFunction(item) }],
       }
     case 'function_call_output':
       return { role: 'tool', tool_call_id: item.call_id, content: textOf(item.output) }
@@ -120,6 +121,11 @@ function messageOf(item: InputItem): ChatMessage | undefined {
       return { role: 'assistant', content: assistantText(item.content) }
   }
 }
+
+const calledFunction = ({ name, namespace, arguments: text }: Extract<InputItem, { type: 'function_call' }>) => ({
+  name: namespacedName(namespace, name),
+  arguments: text,
+})
 
 const assistantText = (content: Extract<InputItem, { role: 'assistant' }>['content']): string =>
   typeof content === 'string' ? content : content.map((part) => ('text' in part ? part.text : part.refusal)).join('')
@@ -143,15 +149,3 @@ function partsOf({ content }: UserItem, at: string): RequestPart[] {
     return { type: 'file', ...bytesOf(part.file_data ?? '', `${path}.file_data`, ''), ...definedFields({ filename }) }
   })
 }
-
-const toolOf = ({
-  name,
-  description,
-  parameters,
-  strict,
-}: NonNullable<ResponseRequest['tools']>[number]): ClientTool => ({
-  name,
-  description: description ?? '',
-  parameters: parameters ?? { type: 'object', properties: {} },
-  ...definedFields({ strict: strict ?? undefined }),
-})

@@ -1,6 +1,7 @@
 import type { AssistantMessage, ToolMessage } from '../../../domain/messages/message.ts'
 import { textOf } from '../../../domain/messages/message.ts'
 import type { WaitingCall } from '../../v1/runs/resource.ts'
+import { ownName } from './request-tools.ts'
 import { clientCallId } from '../../run-steps/call-id.ts'
 
 /** An item of a Response's output. */
@@ -26,6 +27,7 @@ interface CallItem {
   readonly status: ItemStatus
   readonly call_id: string
   readonly name: string
+  readonly namespace?: string
   readonly arguments: string
 }
 interface CallOutputItem {
@@ -95,9 +97,12 @@ export const callItem = ({ message, arguments: text }: WaitingCall): CallItem =>
   type: 'function_call',
   status: 'completed',
   call_id: clientCallId(message),
-  name: message.toolName,
+  ...nameOf(message),
   arguments: text,
 })
+
+const nameOf = ({ toolName, namespace }: ToolMessage): Pick<CallItem, 'name' | 'namespace'> =>
+  namespace === undefined ? { name: toolName } : { name: ownName(namespace, toolName), namespace }
 
 /** The result of a call that has ended. */
 export const callOutputItem = (message: ToolMessage): CallOutputItem => ({

@@ -19,6 +19,10 @@ export interface AboutResponse {
   readonly toolChoice?: ResponseResource['tool_choice']
   readonly metadata?: JsonObject
   readonly user?: string
+  readonly safetyIdentifier?: string
+  readonly promptCacheKey?: string
+  /** The types of the request's tools that are ignored. */
+  readonly ignoredTools?: readonly string[]
 }
 
 export interface ShownResponse extends ResponsePart {
@@ -32,17 +36,33 @@ export interface ShownResponse extends ResponsePart {
   readonly attempt?: Attempt
 }
 
-/** Suffix of a model's name. With this suffix, the output omits calls of our own tools. */
-export const TEXT_ONLY = ':text'
+/**
+ * The fields that the specification of Open Responses requires, but that have no counterpart here. The agent's settings
+ * hold, so these are the API's default values.
+ */
+const DEFAULTS = {
+  max_output_tokens: null,
+  max_tool_calls: null,
+  parallel_tool_calls: true,
+  presence_penalty: 0,
+  frequency_penalty: 0,
+  reasoning: null,
+  service_tier: 'default',
+  temperature: 1,
+  text: { format: { type: 'text' } },
+  top_logprobs: 0,
+  top_p: 1,
+  truncation: 'disabled',
+} as const
 
 /** The current state of a Response, in OpenAI's format. */
 export function responseResource({ id, key, about, isStored }: ShownResponse, state: ResponseState): ResponseResource {
   const { run, items, usage } = state
   const status = statusOf(state)
   const isOver = status !== 'queued' && status !== 'in_progress'
-  const waits = state.status === 'waits' ? { tooltrail_waiting: 'approval' } : {}
   const instructions = run.instructions ?? null
   return {
+    ...DEFAULTS,
     id,
     object: 'response',
     created_at: seconds(run.createdAt),
@@ -52,16 +72,14 @@ export function responseResource({ id, key, about, isStored }: ShownResponse, st
     error: status === 'failed' ? errorOf(run.error) : null,
     incomplete_details: status === 'incomplete' && isCutOff(run) ? { reason: 'max_output_tokens' } : null,
     instructions,
-    max_output_tokens: null,
-    metadata: { ...about.metadata, ...waits },
+    metadata: { ...about.metadata, ...notesOf(about, state) },
     model: about.model,
     output: items.map((item): JsonObject => ({ ...item })),
-    parallel_tool_calls: true,
     previous_response_id: about.previous ?? null,
     conversation: { id: key.session },
+    prompt_cache_key: about.promptCacheKey ?? null,
+    safety_identifier: about.safetyIdentifier ?? null,
     store: isStored,
-    temperature: null,
-    text: { format: { type: 'text' } },
     tool_choice: about.toolChoice ?? 'auto',
     tools: run.clientTools.map(({ name, description, parameters, strict = false }) => ({
       type: 'function',
@@ -70,12 +88,16 @@ export function responseResource({ id, key, about, isStored }: ShownResponse, st
       parameters,
       strict,
     })),
-    top_p: null,
-    truncation: 'disabled',
     usage: isOver && usage !== undefined ? usageOf(usage) : null,
     user: about.user ?? null,
   }
 }
+
+/** What the format has no fields for, in metadata of our own. */
+const notesOf = ({ ignoredTools = [] }: AboutResponse, { status }: ResponseState): JsonObject => ({
+  ...(ignoredTools.length === 0 ? {} : { tooltrail_ignored_tools: ignoredTools.join(',') }),
+  ...(status === 'waits' ? { tooltrail_waiting: 'approval' } : {}),
+})
 
 const seconds = (milliseconds: number): number => Math.floor(milliseconds / 1_000)
 

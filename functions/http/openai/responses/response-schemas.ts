@@ -1,6 +1,7 @@
 import { z } from '@hono/zod-openapi'
 import { agentName, jsonObject, objectOrNull, person, texts as metadata } from '../../v1/fields.ts'
-import { clientTool, toolList } from '../../v1/messages/input-schema.ts'
+import { toolList } from '../../v1/messages/input-schema.ts'
+import { responseTool } from './tool-schemas.ts'
 
 const inputImage = z.object({
   type: z.literal('input_image'),
@@ -60,7 +61,13 @@ export const inputItem = z.preprocess(
     'type',
     [
       message,
-      z.object({ type: z.literal('function_call'), call_id: callId, name: z.string(), arguments: z.string() }),
+      z.object({
+        type: z.literal('function_call'),
+        call_id: callId,
+        name: z.string(),
+        namespace: z.string().nullish(),
+        arguments: z.string(),
+      }),
       z.object({ type: z.literal('function_call_output'), call_id: callId, output: texts }),
       z.object({ type: z.literal('reasoning') }),
     ],
@@ -69,19 +76,11 @@ export const inputItem = z.preprocess(
 )
 export type InputItem = z.output<typeof inputItem>
 
-const functionTool = z.object({
-  type: z.literal('function', 'must be function'),
-  name: clientTool.shape.name,
-  description: clientTool.shape.description.nullish(),
-  parameters: objectOrNull(clientTool.shape.parameters),
-  strict: z.boolean().nullish(),
-})
-
 /** The id of a Response. */
 export const RESPONSE_ID = /^resp_([0-7][0-9A-HJKMNP-TV-Z]{25})(?:\.([1-9][0-9]{0,5}))?$/
 
 /** The items of a request. The handler checks them, because an item may omit its type. */
-const items = z.array(jsonObject)
+export const requestItems = z.array(jsonObject)
 
 /** Fields of unsupported features, with the values that request nothing unusual. */
 const refused = {
@@ -97,7 +96,7 @@ const refused = {
 export const responseRequest = z
   .object({
     model: agentName,
-    input: z.union([z.string(), items], 'must be a text or a list of items'),
+    input: z.union([z.string(), requestItems], 'must be a text or a list of items'),
     instructions: z.string().nullish(),
     previous_response_id: z.string().nullish(),
     conversation: z
@@ -106,10 +105,11 @@ export const responseRequest = z
     store: z.boolean().nullish(),
     stream: z.boolean().nullish(),
     background: z.boolean().nullish(),
-    tools: toolList(functionTool).nullish(),
+    tools: toolList(responseTool).nullish(),
     metadata: objectOrNull(metadata),
     user: person.nullish(),
     safety_identifier: person.nullish(),
+    prompt_cache_key: z.string().max(1_024).nullish(),
     ...refused,
   })
   .openapi('ResponseRequest', {
@@ -119,7 +119,7 @@ export const responseRequest = z
   })
 export type ResponseRequest = z.output<typeof responseRequest>
 
-const item = jsonObject.openapi({ type: 'object', additionalProperties: true, description: 'An item.' })
+export const shownItem = jsonObject.openapi({ type: 'object', additionalProperties: true, description: 'An item.' })
 
 export const ResponseSchema = z
   .object({
@@ -133,18 +133,26 @@ export const ResponseSchema = z
     incomplete_details: z.object({ reason: z.string() }).nullable(),
     instructions: z.string().nullable(),
     max_output_tokens: z.null(),
+    max_tool_calls: z.null(),
     metadata: jsonObject,
     model: z.string(),
-    output: z.array(item),
+    output: z.array(shownItem),
     parallel_tool_calls: z.literal(true),
     previous_response_id: z.string().nullable(),
     conversation: z.object({ id: z.string() }),
     store: z.boolean(),
-    temperature: z.null(),
+    presence_penalty: z.number(),
+    frequency_penalty: z.number(),
+    prompt_cache_key: z.string().nullable(),
+    reasoning: z.null(),
+    safety_identifier: z.string().nullable(),
+    service_tier: z.literal('default'),
+    temperature: z.number(),
     text: z.object({ format: z.object({ type: z.literal('text') }) }),
     tool_choice: z.enum(['auto', 'none']),
     tools: z.array(jsonObject),
-    top_p: z.null(),
+    top_logprobs: z.literal(0),
+    top_p: z.number(),
     truncation: z.literal('disabled'),
     usage: z
       .object({
@@ -169,6 +177,7 @@ export const ResponseSchema = z
       incomplete_details: null,
       instructions: null,
       max_output_tokens: null,
+      max_tool_calls: null,
       metadata: {},
       model: 'default',
       output: [
@@ -184,37 +193,21 @@ export const ResponseSchema = z
       previous_response_id: null,
       conversation: { id: '01JD2Q8N4T6W8Y0A2C4E6G8J0J' },
       store: true,
-      temperature: null,
+      presence_penalty: 0,
+      frequency_penalty: 0,
+      prompt_cache_key: null,
+      reasoning: null,
+      safety_identifier: null,
+      service_tier: 'default',
+      temperature: 1,
       text: { format: { type: 'text' } },
       tool_choice: 'auto',
       tools: [],
-      top_p: null,
+      top_logprobs: 0,
+      top_p: 1,
       truncation: 'disabled',
       usage: null,
       user: null,
     },
   })
 export type ResponseResource = z.input<typeof ResponseSchema>
-
-export const conversationRequest = z
-  .object({ items: items.max(20).nullish(), metadata: objectOrNull(metadata) })
-  .openapi('ConversationRequest', { example: { metadata: { topic: 'weather' } } })
-
-export type ConversationRequest = z.output<typeof conversationRequest>
-
-export const ConversationSchema = z
-  .object({ id: z.string(), object: z.literal('conversation'), created_at: z.int(), metadata: jsonObject })
-  .openapi('Conversation', {
-    example: { id: '01JD2Q8N4T6W8Y0A2C4E6G8J0J', object: 'conversation', created_at: 1_795_253_400, metadata: {} },
-  })
-
-export const ItemListSchema = z
-  .object({
-    object: z.literal('list'),
-    data: z.array(item),
-    first_id: z.string().nullable(),
-    last_id: z.string().nullable(),
-    has_more: z.boolean(),
-  })
-  .openapi('ItemList', { example: { object: 'list', data: [], first_id: null, last_id: null, has_more: false } })
-export type ItemList = z.input<typeof ItemListSchema>

@@ -27,7 +27,10 @@ const createResponse = createRoute({
   request: {
     headers: runHeaders.extend({
       'x-session-id': sessionId.optional().openapi({ description: 'The session; left out, it is found or made.' }),
-      'x-tooltrail-tools': z.literal('text').optional().openapi({ description: 'Leaves calls of our own tools out.' }),
+      'x-tooltrail-tools': z
+        .enum(['calls', 'text'], 'must be calls or text')
+        .optional()
+        .openapi({ description: 'With `calls`, calls of our own tools are shown. Default: `text`.' }),
     }),
     body: { required: true, content: { 'application/json': { schema: responseRequest } } },
   },

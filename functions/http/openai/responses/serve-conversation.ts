@@ -14,7 +14,7 @@ import { findConversation } from './accept-response.ts'
 import { itemsOf, messageOfItem } from './conversation-items.ts'
 import type { PlacedItem } from './conversation-items.ts'
 import { readConversationItems } from './response-input.ts'
-import type { ConversationRequest, ItemList } from './response-schemas.ts'
+import type { ConversationRequest, ItemList } from './conversation-schemas.ts'
 import { jsonText } from '../../../log/json/well-formed.ts'
 
 /** Creates a session whose log begins with these items. */

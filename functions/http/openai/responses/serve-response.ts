@@ -23,7 +23,6 @@ import { acceptResponse, findResponse } from './accept-response.ts'
 import type { NewResponse } from './accept-response.ts'
 import { failedFrame, frames, remembering, settled, standing } from './follow-response.ts'
 import { readResponseRequest } from './response-input.ts'
-import { TEXT_ONLY } from './response-resource.ts'
 import type { ResponseRequest, ResponseResource } from './response-schemas.ts'
 import { jsonText } from '../../../log/json/well-formed.ts'
 
@@ -120,10 +119,9 @@ async function readWanted(
     throw refused(first, `cannot be combined with ${second}: each of them names a session`)
   if (body.background === true && body.store === false)
     throw refused('background', 'needs store: true, because a Response that is not stored cannot be read later')
-  const { agents } = dependencies
-  const isTextModel = body.model.endsWith(TEXT_ONLY) && !agents.has(aliasedAgent(dependencies, body.model))
-  const agent = modelOf(dependencies, isTextModel ? body.model.slice(0, -TEXT_ONLY.length) : body.model)
-  const input = readResponseRequest(body)
+  const { model, shown } = withoutSuffix(dependencies, body.model)
+  const agent = modelOf(dependencies, model)
+  const { ignored, ...input } = readResponseRequest(body)
   await refuseWrongTools(dependencies, agent.name, input)
   const user = body.user ?? body.safety_identifier ?? undefined
   const instructions = [body.instructions ?? '', input.instructions ?? ''].filter((text) => text !== '').join('\n\n')
@@ -154,10 +152,26 @@ async function readWanted(
         toolChoice: body.tool_choice ?? undefined,
         metadata: input.metadata,
         user,
+        safetyIdentifier: body.safety_identifier ?? undefined,
+        promptCacheKey: body.prompt_cache_key ?? undefined,
+        ignoredTools: ignored.length === 0 ? undefined : ignored,
       }),
     },
     conversation: conversation ?? undefined,
     isStored: body.store !== false,
-    withCalls: !isTextModel && c.req.header('x-tooltrail-tools') !== 'text',
+    withCalls: (shown ?? c.req.header('x-tooltrail-tools')) === 'calls',
   }
+}
+
+/** Endings of a model's name that choose whether calls of our own tools are shown. The first is the default. */
+const SHOWN = ['text', 'calls'] as const
+
+/** Splits the ending off a model's name, unless the whole name is an agent's. */
+function withoutSuffix(
+  dependencies: RouteDependencies,
+  model: string,
+): { readonly model: string; readonly shown?: (typeof SHOWN)[number] } {
+  const shown = SHOWN.find((one) => model.endsWith(`:${one}`))
+  if (shown === undefined || dependencies.agents.has(aliasedAgent(dependencies, model))) return { model }
+  return { model: model.slice(0, -(shown.length + 1)), shown }
 }

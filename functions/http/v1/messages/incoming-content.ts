@@ -47,34 +47,36 @@ export function refuseMissingTool(
 /** Built-in tools. Their outputs are never indexed, so client tools must not use their names. */
 const BUILT_IN = new Set(['search_history', 'read_output', 'current_time', 'http_fetch', DELEGATE_TOOL])
 
-/**
- * Rejects client tools whose name is repeated or belongs to a built-in tool. `field`: the field of a tool that holds
- * its name.
- */
-export function refuseTakenNames(tools: readonly ClientTool[], field = 'name'): void {
+/** The path of a tool's name, by the tool's index. */
+type NamePath = (index: number) => string
+
+const pathsOf =
+  (field: string): NamePath =>
+  (index) =>
+    `body.tools[${index}].${field}`
+
+/** Rejects client tools whose name is repeated or belongs to a built-in tool. */
+export function refuseTakenNames(tools: readonly ClientTool[], pathOf = pathsOf('name')): void {
   const errors = tools.flatMap(({ name }, index) =>
-    BUILT_IN.has(name)
-      ? [{ path: `body.tools[${index}].${field}`, message: `${name} is the name of a built-in tool` }]
-      : [],
+    BUILT_IN.has(name) ? [{ path: pathOf(index), message: `${name} is the name of a built-in tool` }] : [],
   )
   if (errors.length > 0) throw invalidRequest(errors)
   const names = tools.map(({ name }) => name)
   const again = repeatIn(names)
   if (again === undefined) return
   const message = `there are several tools named ${names[again]}`
-  throw invalidRequest([{ path: `body.tools[${again}].${field}`, message }])
+  throw invalidRequest([{ path: pathOf(again), message }])
 }
 
 /**
  * Rejects client tools with the name of an agent's tool. `onlyListed`: rejects only tools that the agent's entry lists
  * or that need approval. During the run, the client's tools then replace the agent's other tools with the same names.
- * `field`: the field of a tool that holds its name.
  */
 export async function refuseServerTools(
   { service, agents }: Pick<RouteDependencies, 'service' | 'agents'>,
   agent: string,
   tools: readonly ClientTool[],
-  { field = 'name', onlyListed = false } = {},
+  { pathOf = pathsOf('name'), onlyListed = false } = {},
 ): Promise<void> {
   if (tools.length === 0) return
   const own = await service.toolsOf(agent)
@@ -82,7 +84,7 @@ export async function refuseServerTools(
   const errors = tools.flatMap(({ name }, index) => {
     const tool = own.get(name)
     if (tool === undefined || (onlyListed && !listsTools && !tool.needsApproval)) return []
-    return [{ path: `body.tools[${index}].${field}`, message: `${name} is the name of a tool of the agent ${agent}` }]
+    return [{ path: pathOf(index), message: `${name} is the name of a tool of the agent ${agent}` }]
   })
   if (errors.length > 0) throw invalidRequest(errors)
 }
@@ -90,6 +92,8 @@ export async function refuseServerTools(
 /** The tools of a request, and whether it has an input. A request without an input answers calls of a run. */
 interface BroughtTools {
   readonly tools: readonly ClientTool[] | undefined
+  /** The path of each tool's name, if the request's list of tools has another form. */
+  readonly toolPaths?: readonly string[] | undefined
   readonly said: readonly unknown[]
 }
 
@@ -97,11 +101,12 @@ interface BroughtTools {
 export async function refuseWrongTools(
   dependencies: Pick<RouteDependencies, 'service' | 'agents'>,
   agent: string,
-  { tools, said }: BroughtTools,
+  { tools, toolPaths, said }: BroughtTools,
   field = 'name',
 ): Promise<void> {
-  refuseTakenNames(tools ?? [], field)
-  await refuseServerTools(dependencies, agent, tools ?? [], { field, onlyListed: true })
+  const pathOf = toolPaths === undefined ? pathsOf(field) : (index: number) => `body.${toolPaths[index]}`
+  refuseTakenNames(tools ?? [], pathOf)
+  await refuseServerTools(dependencies, agent, tools ?? [], { pathOf, onlyListed: true })
   // Without `tools`, a request that answers calls keeps those of its run.
   if (tools !== undefined || said.length > 0) refuseMissingTool(dependencies.agents, agent, tools ?? [])
 }

@@ -5,7 +5,8 @@ import { schemaFault } from '../../../log/json/argument-schema.ts'
 import { jsonObject, metadata, person, ulid } from '../fields.ts'
 
 const MAX_PARTS = 64
-const MAX_TOOLS = 128
+/** Limit of the client tools of a request. */
+export const MAX_TOOLS = 128
 /** Limit of a tool's description. A whole tool of an MCP server has the same limit (docs/reference/mcp.md, "Limits"). */
 const MAX_DESCRIPTION_CHARACTERS = 65_536
 /** Limit of the values in client tools, because each step of a run reads them. */

@@ -123,6 +123,7 @@ function toolFields(session: string, message: ToolMessage, callArguments?: strin
     sequence: message.sequence,
     status: statusResource(message.status),
     origin: message.origin,
+    namespace: message.namespace,
     decision: message.decision === undefined ? undefined : decisionResource(message.decision),
     completed_at: message.completedAt === undefined ? undefined : timeText(message.completedAt),
     duration_ms: message.durationMs,

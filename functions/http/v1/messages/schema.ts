@@ -105,6 +105,9 @@ export const MessageSchema = z
       description:
         "Set if a client's tool replaced the agent's tool of this name. The result then comes from the client.",
     }),
+    namespace: z.string().optional().openapi({
+      description: "Namespace of a client's tool in the Responses format; `tool_name` begins with it.",
+    }),
     decision: DecisionSchema.optional().openapi({
       description: 'Decision on a call that needed an approval; `by` if the channel knows the person.',
     }),

@@ -4,7 +4,7 @@ import { ModelError } from '../../../../functions/ports/model.ts'
 import { makeTool } from '../../../agent/harness.ts'
 import { heldTurn, openHttpHarness } from '../../harness.ts'
 import type { HttpHarness } from '../../harness.ts'
-import { logOf, openAiClient, refusal, sessionsOf } from '../openai-client.ts'
+import { logOf, openAiClient, refusal, sessionsOf, SHOW_CALLS } from '../openai-client.ts'
 
 type Events = OpenAI.Responses.ResponseStreamEvent[]
 type ResponseInput = OpenAI.Responses.ResponseInput
@@ -50,7 +50,7 @@ describe('a Response with a retried round', () => {
 
   test('ends with the stored items, and shows discarded items as incomplete', async () => {
     const client = await open(script())
-    const stream = client.responses.stream(hello)
+    const stream = client.responses.stream(hello, SHOW_CALLS)
     const events: Events = []
     for await (const event of stream) events.push(event)
     const final = await stream.finalResponse()

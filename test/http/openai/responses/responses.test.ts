@@ -7,7 +7,7 @@ import { PNG } from '../../../fixtures/png.ts'
 import { completionOf, makeTool } from '../../../agent/harness.ts'
 import { openHttpHarness } from '../../harness.ts'
 import type { HttpHarness } from '../../harness.ts'
-import { logOf, openAiClient, refusal, sessionsOf } from '../openai-client.ts'
+import { logOf, openAiClient, refusal, sessionsOf, SHOW_CALLS } from '../openai-client.ts'
 
 type ResponseInput = OpenAI.Responses.ResponseInput
 type Events = OpenAI.Responses.ResponseStreamEvent[]
@@ -73,7 +73,7 @@ describe('a Response', () => {
       ],
     })
     const events: Events = []
-    const stream = client.responses.stream(hello)
+    const stream = client.responses.stream(hello, SHOW_CALLS)
     for await (const event of stream) events.push(event)
     const final = await stream.finalResponse()
     expect(events.map(({ type }) => type).slice(0, 4)).toEqual([
@@ -112,7 +112,7 @@ describe('a Response', () => {
     }
   })
 
-  test("shows the model's reasoning, and omits our own calls on request", async () => {
+  test("shows the model's reasoning, and our own calls only on request", async () => {
     const client = await open({
       tools: [makeTool('look', async () => ({ text: 'seen' }))],
       script: [
@@ -133,17 +133,21 @@ describe('a Response', () => {
         },
         { calls: [{ name: 'look' }] },
         { text: 'Again.' },
+        { calls: [{ name: 'look' }] },
+        { text: 'Once more.' },
       ],
     })
-    const stream = client.responses.stream({ ...hello, model: 'default:text' })
-    const first = await stream.finalResponse()
+    const first = await client.responses.stream(hello).finalResponse()
     expect(first.output).toMatchObject([
       { type: 'reasoning', content: [{ text: 'Hmm.' }] },
       { type: 'message', content: [{ text: 'Here.' }] },
     ])
-    const second = await client.responses.create(hello, { headers: { 'x-tooltrail-tools': 'text' } })
-    expect(second.output.map(({ type }) => type)).toEqual(['message'])
+    const second = await client.responses.create({ ...hello, model: 'default:calls' })
+    expect(second).toMatchObject({ model: 'default:calls', output_text: 'Again.' })
+    expect(second.output.map(({ type }) => type)).toEqual(['function_call', 'function_call_output', 'message'])
     expect(await client.responses.retrieve(second.id)).toMatchObject({ output: second.output })
+    const third = await client.responses.create({ ...hello, model: 'default:text' }, SHOW_CALLS)
+    expect(third.output.map(({ type }) => type)).toEqual(['message'])
   })
 
   test('sends an image and a file to the model', async () => {

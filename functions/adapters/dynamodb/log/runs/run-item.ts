@@ -177,6 +177,7 @@ export async function runOf(bodies: Bodies, key: SessionKey, item: Item, header:
     ...(input === undefined ? {} : { input: readJson(input) as RunInput }),
     ...definedFields({
       mergedInto: textAt(item, 'merged_into'),
+      mergedAs: textAt(item, 'merged_as'),
       startedAt: numberAt(item, 'started_at'),
       endedAt: numberAt(item, 'ended_at'),
     }),

@@ -245,7 +245,10 @@ async function steer(
     {
       update: runKey(lease, queuedRunId),
       when: isQueued,
-      change: { set: { status: 'merged', merged_into: lease.runId }, remove: namesOf('input') },
+      change: {
+        set: { status: 'merged', merged_into: lease.runId, merged_as: messageId },
+        remove: namesOf('input'),
+      },
     },
     putMessage(lease, message, texts),
     ...removeSteering(lease, queued),

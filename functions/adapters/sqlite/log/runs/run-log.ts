@@ -201,7 +201,7 @@ function steer(
     const session = withCounted(counted(database, row), [message])
     insertMessage(database, row.number, into.number, message)
     const { input: _, ...rest } = queued.run
-    saveRun(database, queued, { ...rest, status: 'merged', mergedInto: into.run.id })
+    saveRun(database, queued, { ...rest, status: 'merged', mergedInto: into.run.id, mergedAs: messageId })
     const latest = row.run === queuedRunId ? { run: into.run.id } : {}
     const next = { ...session, ...latest, queued: row.queued - 1, head: messageId, takeovers: 0 }
     saveSession(database, row, withRun(next, into.run))
