@@ -93,7 +93,7 @@ export function responseResource({ id, key, about, isStored }: ShownResponse, st
   }
 }
 
-/** What the format has no fields for, in metadata of our own. */
+/** Entries of the metadata for content that the format has no fields for. */
 const notesOf = ({ ignoredTools = [] }: AboutResponse, { status }: ResponseState): JsonObject => ({
   ...(ignoredTools.length === 0 ? {} : { tooltrail_ignored_tools: ignoredTools.join(',') }),
   ...(status === 'waits' ? { tooltrail_waiting: 'approval' } : {}),
