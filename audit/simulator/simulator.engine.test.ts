@@ -12,7 +12,7 @@ import type { Options } from './simulation.ts'
 const execute = promisify(execFile)
 
 /** No further seed starts after this time in ms. At least `MIN_SEEDS` run in any case. */
-const BUDGET_MS = isWhole ? 25_000 : 10_000
+const BUDGET_MS = isWhole ? 25_000 : 4_000
 const MIN_SEEDS = isWhole ? 2 : 1
 
 /** Seed of a simulation in which writes of other processes land during the calls of a port. */

@@ -8,9 +8,9 @@ import type { Options } from './simulation.ts'
 import { openFileStore, openMemoryStore } from './world/stores.ts'
 
 /** `npm run simulate` runs further seeds. */
-const SEEDS = isWhole ? 100 : 40
+const SEEDS = isWhole ? 100 : 16
 /** Number of seeds whose store is a file. They are slow, because each commit is synced. */
-const IN_A_FILE = 3
+const IN_A_FILE = 2
 const options: Options = { openStore: openMemoryStore, keepTrace: false }
 
 test('no simulation breaks a promise', async () => {

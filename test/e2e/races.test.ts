@@ -1,5 +1,6 @@
 /* Evidence, durability: Inputs of four processes to one session run once each, in order: the log has no fork. */
+import { isWhole } from '../whole.ts'
 import { localBackend } from './backend/local-backend.ts'
 import { racesOn } from './rules/races.ts'
 
-racesOn(localBackend, { inputs: 200, asked: 10, perKill: 20 })
+racesOn(localBackend, isWhole ? { inputs: 200, asked: 10, perKill: 20 } : { inputs: 60, asked: 5, perKill: 8 })

@@ -5,4 +5,4 @@ import { generatedRoundTripsOn, roundTripsOn } from './rules/round-trips.ts'
 import { oddest } from './transcripts/oddest.ts'
 
 roundTripsOn(localBackend, (all) => (isWhole ? all : oddest(all, 28)))
-generatedRoundTripsOn(localBackend, 60)
+generatedRoundTripsOn(localBackend, isWhole ? 60 : 25)

@@ -39,31 +39,36 @@ const BUFFER = 16_384
 
 const SYMBOL_TOKENS = Array.from({ length: 128 }, (_, code) => symbolToken(String.fromCharCode(code)))
 
-/** Creates a reader. It remembers runs that it has read. */
+/** Creates a reader. It remembers runs that it has read. Its memory, some 20 MB, is allocated for the first document. */
 export function createDocumentReader(): DocumentReader {
-  const reading: Reading = {
-    known: createKnownRuns(),
-    place: { start: 0, end: 0, hash: 0, plain: false, repeated: false },
-    input: Buffer.alloc(BUFFER),
-    output: Buffer.alloc(BUFFER),
-    seen: new Uint8Array(128),
-    symbols: new Set(),
-    runs: [],
-    extra: new Set(),
-  }
+  let reading: Reading | undefined
+  const opened = (): Reading => (reading ??= createReading())
   return {
-    word: reading.known.word,
-    read({ role, toolName, call, text }) {
-      reading.known.begin()
-      reading.runs = []
-      reading.extra = new Set()
-      const ofTool = toolName === undefined ? '' : readField(reading, toolName)
-      const ofCall = call === undefined ? '' : readField(reading, role === 'tool_call' ? text : call)
-      const ofBody = role === 'tool_call' ? '' : readField(reading, text)
-      const { runs, extra } = reading
-      return { tool: ofTool, call: ofCall, body: ofBody, extra: [...extra].join(' '), runs }
-    },
+    word: (text) => opened().known.word(text),
+    read: (document) => readDocument(opened(), document),
   }
+}
+
+const createReading = (): Reading => ({
+  known: createKnownRuns(),
+  place: { start: 0, end: 0, hash: 0, plain: false, repeated: false },
+  input: Buffer.alloc(BUFFER),
+  output: Buffer.alloc(BUFFER),
+  seen: new Uint8Array(128),
+  symbols: new Set(),
+  runs: [],
+  extra: new Set(),
+})
+
+function readDocument(reading: Reading, { role, toolName, call, text }: Readable): DocumentWords {
+  reading.known.begin()
+  reading.runs = []
+  reading.extra = new Set()
+  const ofTool = toolName === undefined ? '' : readField(reading, toolName)
+  const ofCall = call === undefined ? '' : readField(reading, role === 'tool_call' ? text : call)
+  const ofBody = role === 'tool_call' ? '' : readField(reading, text)
+  const { runs, extra } = reading
+  return { tool: ofTool, call: ofCall, body: ofBody, extra: [...extra].join(' '), runs }
 }
 
 /** The state for the current document, and the memory that later documents reuse. */

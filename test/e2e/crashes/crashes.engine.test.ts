@@ -20,7 +20,7 @@ withEngines(['dynamodb', 'opensearch', 's3', 'sqs'], (endpoints) => {
   const backend = awsBackend(endpoints)
   if (isWhole) everyStepOn(backend, scenarios)
   else everyKindOn(backend, SEED)
-  randomKillsOn(backend, isWhole ? 200 : 4)
+  randomKillsOn(backend, isWhole ? 200 : 2)
   heartbeatKillsOn(backend, isWhole ? { queued: [1, 2, 4], steer: [1, 2, 4] } : { steer: [2] })
   const still = scenarios.filter(({ name }) => ['parallel', 'approval', 'steer'].includes(name))
   standStillOn(backend, isWhole ? still : still.slice(0, 1).map((scenario) => ({ ...scenario, stride: 16 })))

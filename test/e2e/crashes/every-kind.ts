@@ -17,8 +17,8 @@ import { scriptedModel } from './parts/scripted-model.ts'
 const BENCHES = 2
 /** Every method of the ports that changes what is stored, and every tool. */
 const EVERY_KIND = [...PORT_STEPS, ...effectTools('').map(({ name }) => `tool.${name}`)]
-/** One of four kinds is tried each day. */
-const DAYS = 4
+/** One of six kinds is tried each day. */
+const DAYS = 6
 const today = Math.floor(Date.now() / 86_400_000)
 /** Tool whose call never ends, so a kill after this step is impossible: the call is cancelled. */
 const NEVER_ENDS = 'tool.endless'

@@ -19,7 +19,7 @@ import type { Report } from './racing-writer.ts'
 
 const WRITERS = 8
 /** `ROUNDS=1000 npm run test:engines -- test/adapters/dynamodb/races/racing-processes.engine.test.ts` */
-const ROUNDS = Number(process.env['ROUNDS'] ?? (isWhole ? 400 : 52))
+const ROUNDS = Number(process.env['ROUNDS'] ?? (isWhole ? 400 : 24))
 const RACE_TIMEOUT_MS = 300_000 + 10_000 * ROUNDS
 
 withEngines(['dynamodb'], ({ dynamodb }) => {

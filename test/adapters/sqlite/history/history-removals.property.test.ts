@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { isWhole } from '../../../whole.ts'
 import { yieldToEventLoop } from '../../../../functions/domain/time/yield-to-event-loop.ts'
 import { openDatabase, readOne, write, type Database } from '../../../../functions/adapters/sqlite/database.ts'
 import type { HistoryProjection } from '../../../../functions/adapters/sqlite/history/documents/projection.ts'
@@ -217,5 +218,7 @@ async function play(actions: readonly Action[], removals: readonly number[]) {
 
 test('removals in any order, with concurrent searches, rebuilds and crashes, leave no rows', async () => {
   const removals = fc.array(session, { maxLength: 60 })
-  await fc.assert(fc.asyncProperty(fc.array(action, { maxLength: 25 }), removals, play), { numRuns: 40 })
+  await fc.assert(fc.asyncProperty(fc.array(action, { maxLength: 25 }), removals, play), {
+    numRuns: isWhole ? 200 : 20,
+  })
 })
