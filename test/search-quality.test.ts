@@ -1,5 +1,5 @@
 /* Evidence, search: Search finds recorded queries: exact ids, words, parts of names, typos and CJK. */
-/* Evidence, search: The history ranks searches about it below the events themselves. */
+/* Evidence, search: Search ranks text about earlier searches below the events themselves. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-/* Evidence, house: A seed gives one trace of the simulator on a slow or busy machine, too. */
+/* Evidence, house: A seed gives the same trace of the simulator, even on a slow or busy machine. */
 import { expect, test } from 'vitest'
 import { isWhole } from '../../test/whole.ts'
 import { generate } from './scripts/generate.ts'

@@ -20,8 +20,8 @@ export interface Caller {
 export const OPEN_CALLER: Caller = { tenant: 'default', scopes: ['read', 'write', 'admin'] }
 
 /**
- * Finds the caller with this key. Undefined if the text is not a key, or the key is unknown or revoked. An expired key has a
- * caller too: the authentication of requests checks the expiry.
+ * Finds the caller with this key. Undefined if the text is not a key, or the key is unknown or revoked. Also finds the caller
+ * of an expired key, because the authentication of requests checks the expiry.
  */
 export async function findCaller(
   keys: Pick<KeyStore, 'find'>,

@@ -7,8 +7,8 @@ import type { Caller } from './caller.ts'
 import { createWatchedRequests, type Watched } from './watched-requests.ts'
 
 /**
- * Limits of open streams and waiting requests in one process: of a key without its own cap, of a tenant, and of the
- * process. The tenant's limit keeps capacity for other tenants.
+ * Limits of open streams and waiting requests in one process: for a key without its own cap, for a tenant, and for the process.
+ * The tenant's limit keeps capacity free for other tenants.
  */
 const MAX_REQUESTS_OF_KEY = 256
 const MAX_REQUESTS_OF_TENANT = 1_024

@@ -6,7 +6,9 @@ import type { NewSession, SessionChange, SessionStore } from '../ports/session-s
 import { requireAgent } from './caller.ts'
 import type { Caller } from './caller.ts'
 
-/** Finds a session that the caller may see. Unknown and deleted sessions, and those of others, get the same error. */
+/**
+ * Finds a session that the caller may see. The error is the same for unknown sessions, deleted sessions and sessions of others.
+ */
 export async function findSession(
   { sessions }: { readonly sessions: Pick<SessionStore, 'read'> },
   caller: Caller,
@@ -105,8 +107,8 @@ export async function createSession(
 }
 
 /**
- * Whether a channel may use this session for that owner. A key of another owner may have created the session, under the
- * id of the channel's next conversation, to read that conversation.
+ * Whether a channel may use this session for that owner. Returns false if a key of another owner created the session. Such a
+ * key could take the id of the channel's next conversation, in order to read that conversation.
  */
 export const channelMayEnter = (session: Session, owner: string): boolean =>
   session.byChannel === true || session.ownerBound !== true || session.owner === owner

@@ -82,7 +82,7 @@ export const metadataQuery = ({ folder, source, branch }: PlaceOptions): Metadat
   'metadata.branch': branch,
 })
 
-/** Returns why a text is not the address of a program, as a part of a sentence. Undefined if it is one. */
+/** Returns why a text is not the address of a program, as a part of a sentence. Undefined if it is a valid address. */
 export function addressFault(text: string): string | undefined {
   const address = URL.parse(text)
   if (address === null || !/^https?:$/.test(address.protocol))

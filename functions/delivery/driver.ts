@@ -68,8 +68,8 @@ export interface DeliveryDriver {
 }
 
 /**
- * Creates the driver, which delivers rows of the outbox: those of this process's runs with their events, others when
- * they are due.
+ * Creates the driver, which delivers rows of the outbox. Rows of this process's runs are delivered with the runs' events, other
+ * rows when they are due.
  */
 export function createDeliveryDriver(given: DriverDependencies): DeliveryDriver {
   const dependencies = { ...inTime(given), slots: createDeliverySlots(given.clock) }

@@ -14,8 +14,8 @@ export interface InFlight {
   readonly key: DeliveryKey
   readonly done: Promise<void>
   /**
-   * The receiver of a delivery that a hint started. Absent for the delivery of a run that this process executes; it counts for no
-   * limit.
+   * The receiver of a delivery that a hint started. Absent for the delivery of a run that this process executes; such a
+   * delivery counts towards no limit.
    */
   readonly to?: string
   repeats: boolean

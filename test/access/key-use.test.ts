@@ -1,4 +1,4 @@
-/* Evidence, access: A key's last use is known to a day; functions on AWS may store it but change no key. */
+/* Evidence, access: The day of a key's last use is stored. Functions on AWS may store it, but cannot change keys. */
 import { expect, test } from 'vitest'
 import { createKeyUse } from '../../functions/access/key-use.ts'
 import { createManualClock } from '../contracts/stores.ts'

@@ -1,4 +1,4 @@
-/* Evidence, limits: A tenant with many keys leaves half of a process's streams to others. */
+/* Evidence, limits: A tenant with many keys can open at most half of a process's streams. */
 /* Evidence, limits: A key's streams are counted over all processes; a killed process's slots are released within
  * five minutes. */
 import { expect, test } from 'vitest'

@@ -1,6 +1,6 @@
 /* Evidence, replay: Images that leave the media window change the prefix once, between two runs, by a recorded
  * decision. */
-/* Evidence, access: An MCP server reveals no header value, and a result stores at most 64 media. */
+/* Evidence, access: An MCP server cannot reveal a header's value to clients or models. A result stores at most 64 media. */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-/* Evidence, page: The focus survives renderings, late answers and closing dialogs. */
+/* Evidence, page: The keyboard focus stays through rendering, late responses and closing dialogs. */
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openBrowser } from './browser.ts'

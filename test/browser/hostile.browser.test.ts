@@ -1,4 +1,4 @@
-/* Evidence, page: Hostile texts of models, tools and people stay text in the page. */
+/* Evidence, page: The page shows hostile texts of models, tools and people as plain text. */
 import { createServer } from 'node:http'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'

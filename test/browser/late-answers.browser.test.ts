@@ -1,4 +1,4 @@
-/* Evidence, page: A late answer changes nothing that the person has left. */
+/* Evidence, page: A response that arrives late does not change the view that the person has opened since. */
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openBrowser } from './browser.ts'

@@ -1,4 +1,4 @@
-/* Evidence, page: An update of the list of sessions without news costs at most 2 KB. */
+/* Evidence, page: An update of the session list costs at most 2 KB if nothing has changed. */
 import type { Page, Response } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openBrowser } from './browser.ts'

@@ -1,4 +1,4 @@
-/* Evidence, page: The work of a team's members is shown below their delegate calls, also where ids repeat. */
+/* Evidence, page: Each member's work is shown below its delegate call, even if ids repeat. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

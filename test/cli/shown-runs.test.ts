@@ -108,7 +108,7 @@ describe('tail', () => {
     await harness.close()
   })
 
-  /** A session whose run waits in its third round; its `slow` waits, too. */
+  /** A session whose run waits for the call `slow` of its second round, and then for the completion of its third round. */
   async function openRunInProgress() {
     const [slow, held] = [Promise.withResolvers<void>(), heldTurn()]
     const script = [{ text: 'one', calls: [{ name: 'quick' }] }, { text: 'two', calls: [{ name: 'slow' }] }, held.turn]

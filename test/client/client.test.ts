@@ -1,5 +1,5 @@
-/* Evidence, clients: The client throws a refusal with a long wait at once, and other refusals after three tries. */
-/* Evidence, clients: `tooltrail/client` sees each stored event once, wherever its connection breaks. */
+/* Evidence, clients: The client throws a 429 with a long retry time at once, and any other 429 after three requests. */
+/* Evidence, clients: `tooltrail/client` yields each stored event once, even if its connection breaks. */
 import { createClient as packagedClient } from 'tooltrail/client'
 import { afterEach, describe, expect, test } from 'vitest'
 import { createClient } from '../../functions/client/client.ts'

@@ -174,7 +174,7 @@ export function keyStoreContract(engine: Engine): void {
       expect([await enter('a', 0), await enter('b', 0), await enter('c', 999)]).toEqual([true, true, false])
       expect(await enter('a', 900)).toBe(true)
       expect([await enter('c', 1_000), await enter('d', 1_000)]).toEqual([true, false])
-      // A process whose slot has expired gets it back only below the cap.
+      // A process whose slot has expired gets the slot back only if the number of slots is below the cap.
       expect(await enter('b', 1_000)).toBe(false)
       expect([await enter('b', 1_900), await enter('d', 1_900)]).toEqual([true, false])
       // A slot above a reduced cap stays valid.

@@ -1,4 +1,4 @@
-/* Evidence, imports: Steps of an import are atomic, and refused while another write works on the session. */
+/* Evidence, imports: Each step of an import is atomic. A step is refused if another write changed the session. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { latestId, nextId, nextIds } from '../../functions/domain/ids.ts'
 import { progressAfter, type ImportName, type ImportStep } from '../../functions/domain/messages/imported.ts'

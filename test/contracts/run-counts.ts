@@ -1,4 +1,4 @@
-/* Evidence, durability: A run with a hundred agents ends, and counts each of them once. */
+/* Evidence, durability: A run with a hundred agents ends, and each agent is counted once. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { definedFields } from '../../functions/domain/defined-fields.ts'
 import { nextIds } from '../../functions/domain/ids.ts'

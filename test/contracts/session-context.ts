@@ -1,4 +1,4 @@
-/* Evidence, replay: Decisions are recorded at once, once, and by their holder only. */
+/* Evidence, replay: A decision is recorded at once and only once, and only by the session's holder. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { definedFields } from '../../functions/domain/defined-fields.ts'
 import type { SessionContext, Summary } from '../../functions/domain/context.ts'

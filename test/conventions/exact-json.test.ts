@@ -1,4 +1,4 @@
-/* Evidence, replay: Numbers keep their spelling on each wire, in lists, exports, copies, chats and search. */
+/* Evidence, replay: Numbers keep their spelling in every wire format, and in lists, exports, copies, chats and search. */
 import { globSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { expect, test } from 'vitest'

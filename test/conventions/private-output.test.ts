@@ -1,4 +1,4 @@
-/* Evidence, access: Exports are private, and one function writes to terminals. */
+/* Evidence, access: Exported files are private. All text for terminals is written by one function. */
 import { globSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'

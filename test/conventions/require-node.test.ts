@@ -1,4 +1,4 @@
-/* Evidence, house: A missing Node, or missing packages, are reported in one line. */
+/* Evidence, house: An unsupported Node version and missing packages are each reported in one line. */
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

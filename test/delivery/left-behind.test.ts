@@ -1,5 +1,5 @@
-/* Evidence, deliveries: A delivery whose workers keep crashing runs exclusively, waits longer each time, and fails
- * after 20 deaths. */
+/* Evidence, deliveries: A delivery that crashes its workers runs alone and waits longer after each crash. It fails after 20
+ * crashes. */
 import { afterEach, expect, test } from 'vitest'
 import type { Channel, Outcome } from '../../functions/delivery/channel.ts'
 import { createDeliveryDriver, type DeliveryDriver } from '../../functions/delivery/driver.ts'

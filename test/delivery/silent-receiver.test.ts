@@ -1,4 +1,4 @@
-/* Evidence, deliveries: A receiver that never responds delays no other delivery. */
+/* Evidence, deliveries: A receiver that never responds does not delay deliveries to other receivers. */
 import { afterEach, expect, test } from 'vitest'
 import type { HttpHarness } from '../http/harness.ts'
 import { openSingleDriver, openSession } from './single-driver.ts'

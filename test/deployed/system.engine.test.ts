@@ -1,7 +1,7 @@
 /* Evidence, limits: A key's streams are counted over all processes; a killed process's slots are released within
  * five minutes. */
 /* Evidence, cloud: The synthesised templates and bundles work under Lambda's runtime client. */
-/* Evidence, cloud: Each function may do what it does, and nothing else. */
+/* Evidence, cloud: Each function has the permissions for its own requests, and no others. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { declareFacades } from '../e2e/rules/facades.ts'
 import { withEngines } from '../engines/with-engines.ts'

@@ -1,4 +1,4 @@
-/* Evidence, durability: The program survives a closed output. */
+/* Evidence, durability: The program continues when its output is closed. */
 /*
  * The program and its commands continue after the reader of their output has ended, such as a pager, `tee` or a log shipper. The
  * program still stops gracefully on SIGTERM.

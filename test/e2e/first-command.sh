@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Evidence, house: The first command needs Node 20 and npm only, and installs at most 350 MB.
+# Evidence, house: The first command needs only Node 20 and npm, and installs at most 350 MB.
 # The README's first command in a fresh clone of the last commit, with an empty npm cache: installs no more than 350 MB, and starts
 # a program that serves. Says how long each took; promises of times hold on a machine that does nothing else.
 set -euo pipefail

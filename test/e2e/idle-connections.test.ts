@@ -1,4 +1,4 @@
-/* Evidence, limits: Unsigned bodies and silent connections keep no other client out. */
+/* Evidence, limits: Unsigned bodies and silent connections do not prevent requests of other clients. */
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import type { Socket } from 'node:net'

@@ -1,5 +1,5 @@
-/* Evidence, replay: New processes for each input send the requests of a program that never stopped, for teams as
- * well. */
+/* Evidence, replay: A program that restarts before each input sends the same requests as a program that never stopped, for
+ * teams, too. */
 import { localBackend } from './backend/local-backend.ts'
 import { newProcessesOn } from './rules/new-processes.ts'
 

@@ -1,4 +1,5 @@
-/* Evidence, durability: Inputs of four processes to one session run once each, in order: the log has no fork. */
+/* Evidence, durability: Four processes send inputs to one session. Each input runs once and in order, and the log has no
+ * fork. */
 import { isWhole } from '../whole.ts'
 import { localBackend } from './backend/local-backend.ts'
 import { racesOn } from './rules/races.ts'

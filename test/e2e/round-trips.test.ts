@@ -1,4 +1,4 @@
-/* Evidence, imports: A native export that is imported gives equal messages. */
+/* Evidence, imports: After an import of a native export, the messages equal the exported ones. */
 import { isWhole } from '../whole.ts'
 import { localBackend } from './backend/local-backend.ts'
 import { generatedRoundTripsOn, roundTripsOn } from './rules/round-trips.ts'

@@ -1,6 +1,6 @@
-/* Evidence, durability: A stop in the middle of a completion leaves no lease behind; a program without a port
+/* Evidence, durability: A program that is stopped during a completion releases its lease. A program that cannot listen
  * executes no runs. */
-/* Evidence, durability: On one machine, the run of a killed program resumes as soon as the next program starts. */
+/* Evidence, durability: On one machine, a killed program's run resumes as soon as the next program starts. */
 /* Evidence, durability: A starting program does not take over the runs of living or suspended processes. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'

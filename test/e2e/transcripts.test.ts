@@ -1,4 +1,4 @@
-/* Evidence, replay: The log returns all recorded conversations byte for byte. */
+/* Evidence, replay: The log returns all recorded conversations unchanged, byte for byte. */
 import { isWhole } from '../whole.ts'
 import { localBackend } from './backend/local-backend.ts'
 import { transcriptsOn } from './rules/transcripts.ts'

@@ -1,4 +1,4 @@
-/* Evidence, search: The index equals the log after doubled, shuffled, delayed and failed records. */
+/* Evidence, search: The index equals the log even if stream records are doubled, shuffled, delayed or failed. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createDynamoSessionDeletion } from '../../functions/adapters/dynamodb/log/sessions/deletion/session-deletion.ts'
 import type { StreamRecord } from '../../functions/adapters/dynamodb/stream/row-records.ts'

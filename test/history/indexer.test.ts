@@ -1,4 +1,4 @@
-/* Evidence, search: A record that fails by itself delays the others for ten minutes at most, and is dead-lettered. */
+/* Evidence, search: A record that always fails is dead-lettered, and delays other records by at most ten minutes. */
 import { afterEach, expect, test } from 'vitest'
 import { createIndexer } from '../../functions/history/indexer.ts'
 import { TooltrailError } from '../../functions/domain/errors.ts'

@@ -1,4 +1,4 @@
-/* Evidence, search: A rebuild fails no search. */
+/* Evidence, search: No search fails during a rebuild. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createDynamoSessionDeletion } from '../../functions/adapters/dynamodb/log/sessions/deletion/session-deletion.ts'

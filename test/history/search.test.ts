@@ -1,5 +1,5 @@
-/* Evidence, limits: Large reads of a log yield to others, and a search reads only a hit's neighbours. */
-/* Evidence, durability: A search that began before a deletion was completed shows nothing of the session. */
+/* Evidence, limits: Large reads of a log yield to other work. A search reads only the messages next to each hit. */
+/* Evidence, durability: A search that began before the deletion of a session completed shows nothing of that session. */
 import { describe, expect, it } from 'vitest'
 import { definedFields } from '../../functions/domain/defined-fields.ts'
 import { createHistorySearch } from '../../functions/history/search.ts'

@@ -1,4 +1,5 @@
-/* Evidence, search: MCP clients see what the API shows them, in its shapes; bad arguments are error results. */
+/* Evidence, search: MCP clients see the same data as clients of the API, in the same format. Bad arguments are error results.
+ * */
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { defineTool } from '../../functions/tools/define-tool.ts'

@@ -1,5 +1,4 @@
-/* Evidence, clients: A request that brings tool results decides about the tools and instructions of the rounds after
- * it. */
+/* Evidence, clients: A request with tool results sets the tools and instructions of the rounds that follow. */
 import type OpenAI from 'openai'
 import { afterEach, describe, expect, test } from 'vitest'
 import { makeTool } from '../agent/harness.ts'

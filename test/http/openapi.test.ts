@@ -1,4 +1,4 @@
-/* Evidence, api: Every body field that may be null is described and typed so. */
+/* Evidence, api: Every body field that may be null is described and typed as nullable. */
 import { OpenAPIHono, z } from '@hono/zod-openapi'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { schemaErrors } from './conformance.ts'

@@ -1,4 +1,4 @@
-/* Evidence, access: A key bound to an owner sees that owner's data only, in every session that it has acted in. */
+/* Evidence, access: A key bound to an owner sees only that owner's data, in every session that the key has changed. */
 import { afterEach, expect, test } from 'vitest'
 import { TooltrailError } from '../../functions/domain/errors.ts'
 import type { Session } from '../../functions/domain/session.ts'

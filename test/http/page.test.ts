@@ -1,5 +1,5 @@
 /* Evidence, page: At an unknown address, browsers get the page with status 404, and other clients get a problem document. */
-/* Evidence, page: An upgrade of the files below a running program leaves its page whole. */
+/* Evidence, page: The page stays complete when an upgrade replaces the program's files while the program runs. */
 /* Evidence, page: The page takes at most 150 KB over the network, names no other host, and is built from its
  * sources. */
 import { cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'

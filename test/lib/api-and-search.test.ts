@@ -1,4 +1,4 @@
-/* Evidence, cloud: Requests without a key use nothing of the tenants' throttle. */
+/* Evidence, cloud: Requests without a key do not count against the tenants' rate limit. */
 /* Evidence, cloud: A line of the API's access log is JSON, whatever API Gateway inserts. */
 /* Evidence, cloud: The firewall accepts the rate that a key may send from one address. */
 import { Match } from 'aws-cdk-lib/assertions'

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Evidence, cloud: cdk-nag and cfn-lint find nothing in three environments.
+# Evidence, cloud: cdk-nag and cfn-lint report no finding in three environments.
 # Holds the templates of all environments to CDK's checks, to cdk-nag, and to CloudFormation's own schemas: no error, no
 # warning. Needs Python.
 # W3005 is left out: CDK says `DependsOn` where a reference says it already.

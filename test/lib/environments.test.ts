@@ -1,4 +1,4 @@
-/* Evidence, limits: A tenant that the operator names has a budget of its own. */
+/* Evidence, limits: A tenant that the operator names has its own budget. */
 /* Evidence, usage: Runs from webhooks and Slack count against the tenant's budget; a thread gets one notice. */
 /* Evidence, cloud: A wrong setting of an environment stops synthesis with a line that names it. */
 import { describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-/* Evidence, cloud: Alarms that fill in missing values look further back than late values. */
+/* Evidence, cloud: Alarms that fill in missing values cover enough minutes that a late value is not treated as missing. */
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'

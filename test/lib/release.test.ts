@@ -1,4 +1,4 @@
-/* Evidence, cloud: A new version gets a part of the work first, and each call of a function uses its alias. */
+/* Evidence, cloud: A new version first gets a part of the work. Every caller of a function uses the function's alias. */
 import { describe, expect, test } from 'vitest'
 import { readEnvironment } from '../../lib/environments.ts'
 import { environmentNamed, environmentOf, ofType, synthesise, type Synthesised } from './synthesise.ts'

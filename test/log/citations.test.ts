@@ -1,4 +1,4 @@
-/* Evidence, replay: Citations are found in linear time and never in code; uncited sources leave later requests
+/* Evidence, replay: Citations are found in linear time, and never in code. Uncited sources are dropped from later requests
  * once. */
 import { fc } from '../generators/seeded.ts'
 import { describe, expect, it, test } from 'vitest'

@@ -1,4 +1,4 @@
-/* Evidence, clients: An agent uses the official MCP reference server, and continues after that is restarted. */
+/* Evidence, clients: An agent uses the official MCP reference server, even after the server was restarted. */
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,4 +1,4 @@
-/* Evidence, page: The work of a team's members is shown below their delegate calls, also where ids repeat. */
+/* Evidence, page: Each member's work is shown below its delegate call, even if ids repeat. */
 import { expect, test } from 'vitest'
 import type { Message } from '../../functions/client/api-types.ts'
 import { entriesOf, holderOf } from '../../page/log/entries.ts'

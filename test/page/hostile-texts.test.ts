@@ -1,4 +1,4 @@
-/* Evidence, page: Hostile texts of models, tools and people stay text in the page. */
+/* Evidence, page: The page shows hostile texts of models, tools and people as plain text. */
 import { expect, test } from 'vitest'
 import { tokensOf } from '../../page/conversation/markdown-tokens.ts'
 import { withBidiShown } from '../../page/text/bidi.ts'

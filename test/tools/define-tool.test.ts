@@ -1,4 +1,4 @@
-/* Evidence, durability: A failed run continues behind cancelled inputs, and timeouts have the limit of timers. */
+/* Evidence, durability: A failed run can be continued behind cancelled inputs. Timeouts may be as long as timers allow. */
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import type { Json } from '../../functions/domain/json.ts'

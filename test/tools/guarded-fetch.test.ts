@@ -1,4 +1,4 @@
-/* Evidence, deliveries: A receiver that never responds delays no other delivery. */
+/* Evidence, deliveries: A receiver that never responds does not delay deliveries to other receivers. */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { ServerResponse } from 'node:http'

@@ -1,4 +1,4 @@
-/* Evidence, api: An image by address never leads to an internal address, and has bounded bytes and time. */
+/* Evidence, api: An image given by address is never fetched from an internal address. Its size and its time are limited. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { LookupFunction } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-/* Evidence, limits: `read_output` blocks nothing, whatever it reads. */
+/* Evidence, limits: `read_output` does not block other work, whatever it reads. */
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../functions/domain/json.ts'
 import { readOutput } from '../../functions/tools/read-output.ts'

@@ -53,7 +53,7 @@ async function errorsOf(
   return errors
 }
 
-/** Returns the errors within a window. A group in which nothing was ever logged has none. */
+/** Returns the errors within a window. A group in which nothing was ever logged has no errors. */
 async function errorsWithin(
   client: CloudWatchLogsClient,
   logGroup: string,

@@ -53,7 +53,10 @@ export const detailsKey = (key: SessionKey): ItemKey => ({ pk: partitionOf(key),
 export const contextKey = (key: SessionKey): ItemKey => ({ pk: partitionOf(key), sk: CONTEXT })
 export const expiryKey = (key: SessionKey): ItemKey => ({ pk: partitionOf(key), sk: EXPIRY })
 export const runKey = (key: SessionKey, id: string): ItemKey => ({ pk: partitionOf(key), sk: RUN_PREFIX + id })
-/** Marks a queued run that will become a message of the running one. Such runs are found without reading the queue. */
+/**
+ * Key of the mark of a queued run whose input will become a message of the active run. Such runs are found without reading the
+ * queue.
+ */
 export const steeringKey = (key: SessionKey, id: string): ItemKey => ({
   pk: partitionOf(key),
   sk: STEERING_PREFIX + id,

@@ -39,7 +39,7 @@ export async function leave(table: Table, keyHash: string, call: string): Promis
 }
 
 /**
- * Removes calls whose time is over, unless another process has removed them first. Returns false if the item has none.
+ * Removes calls whose time is over, unless another process has removed them first. Returns false if the item has no such calls.
  */
 async function clean(table: Table, keyHash: string, item: Item, now: number): Promise<boolean> {
   const over = Object.keys(item).filter((name) => name.startsWith(CALL) && (numberAt(item, name) ?? 0) <= now)

@@ -97,8 +97,8 @@ export function createConnection(settings: ConnectionSettings): McpConnection {
       const tools = known()
       if (tools !== undefined) return tools
       if (reading === undefined) return read()
-      // The list that is being read is outdated already. All callers that arrive now share the list that is read after
-      // it.
+      // The list that is being read is already outdated. All callers that arrive now share the next list, which is read
+      // afterwards.
       next ??= reading.then(() => {
         next = undefined
         return known() ?? read()

@@ -53,8 +53,7 @@ export async function attempt(sending: Sending): Promise<Attempt> {
 
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return 'the request failed'
-  // An AbortError here means a timeout: Node throws it whatever the reason of the abort was, and our own aborts are
-  // thrown before.
+  // An AbortError here means a timeout. Node throws this error for every abort, and our own aborts are rethrown earlier.
   if (error.name === 'TimeoutError' || error.name === 'AbortError') return `no response within ${TIMEOUT_MS / 1_000} s`
   return cutBefore(error.message, MAX_ERROR_CHARACTERS)
 }

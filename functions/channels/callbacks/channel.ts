@@ -31,10 +31,10 @@ const JITTER = 0.2
 const INLINE_BYTES = 24 * 1024
 /** Polling interval for a run that has not ended. For a paused run, it grows up to one hour. */
 const POLL_INTERVAL_MS = 60_000
-/** Time between the next attempt of the previous callback and the next check of this one. */
+/** Wait between the next attempt of the run's previous callback and the next check of this callback. */
 const AFTER_OTHER_MS = 1_000
 const MAX_POLL_INTERVAL_MS = 3_600_000
-/** Limit of concurrent requests of one process to one receiver, for each tenant. A receiver may take 15 s for each. */
+/** Limit of concurrent requests of one process to one receiver, for each tenant. A receiver may take 15 s for each request. */
 const MAX_OPEN_REQUESTS = 50
 /** Time after which a callback is retried if its receiver had `MAX_OPEN_REQUESTS` open requests. */
 const PLACE_RETRY_MS = 5_000
@@ -87,8 +87,8 @@ export function createCallbackChannel(dependencies: CallbackDependencies): RunCh
 }
 
 /**
- * Adds a separate callback for each pause, in order, before the callback for the run's end. A steered input gets no
- * callbacks for pauses before it was accepted. The log's last message before such a pause is older than the input.
+ * Adds a separate callback for each pause, in order, before the callback for the run's end. A steered input gets no callbacks
+ * for pauses from before it was accepted. Before such a pause, the log's last message is older than the input.
  */
 async function addPauses(dependencies: CallbackDependencies, work: Work): Promise<boolean> {
   const { outbox, render } = dependencies

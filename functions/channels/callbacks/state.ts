@@ -42,7 +42,7 @@ export const targetOf = ({ target }: Delivery): CallbackTarget => target as unkn
 export const stateOf = ({ state }: Pick<Delivery, 'state'>): CallbackState => state as CallbackState
 export const asJson = (value: CallbackState | CallbackTarget): JsonObject => value as unknown as JsonObject
 
-/** The receiver of an address, whatever its path. */
+/** The origin of an address, which identifies its receiver. The path is ignored. */
 export const originOf = (url: string): string => URL.parse(url)?.origin ?? url
 
 /** The receiver of a callback: the origin of its address, or the name in the settings. */

@@ -162,7 +162,7 @@ async function remember(
 ): Promise<Known> {
   const until = clock.now() + KNOWN_MS
   const value = await received.remember(webhook.tenant, names, valueOf({ id, session, keyHash }), until)
-  // An earlier version derived the key from the shown id and did not store it.
+  // An earlier version derived the key from the shown id and did not store that key.
   const [knownId, knownSession, knownHash] = JSON.parse(value) as [string, string, string?]
   return { id: knownId, session: knownSession, keyHash: knownHash ?? keyHashOf(webhook, knownId) }
 }

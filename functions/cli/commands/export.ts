@@ -45,7 +45,7 @@ async function toOutput(pieces: Readable): Promise<void> {
   }
 }
 
-/** Returns the next step. An error of the file system would happen again, so another file is suggested. */
+/** Returns the advice for the next step. An error of the file system would happen again, so another file is suggested. */
 const nextStep = (error: unknown): string =>
   error instanceof Error && 'syscall' in error ? 'Name another file with -o.' : 'Try again.'
 

@@ -10,7 +10,7 @@ import { digestOf, type Digest } from './digests.ts'
 
 /** A message of a file, as the program stores and counts it. */
 export interface CountedMessage extends Omit<FileMessage, 'open'> {
-  /** Number of messages before it, including the results added for calls without one. */
+  /** Number of messages before this message. Results that were added for calls without a result count, too. */
   readonly place: number
   readonly beginsTurn: boolean
   readonly digest: Digest

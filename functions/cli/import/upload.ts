@@ -21,8 +21,8 @@ export interface Target {
 }
 
 /**
- * Whether every other conversation would fail with this error too. True if the program, or another server at its
- * address, rejects all of them.
+ * Whether every other conversation would fail with this error too. True if the program, or another server at its address,
+ * rejects all conversations.
  */
 export const isForAll = (error: unknown): boolean =>
   error instanceof ApiProblem &&
@@ -121,7 +121,7 @@ async function uploadOnce(way: Way, file: FileSession, partedAt?: CountedMessage
     messages += await sendDropped(way, session, dropped)
     await nameParser(way, session, there)
   }
-  // These results are sent before other messages, because the model's answer to a result follows it.
+  // These results are sent before the other messages, because the model's answer follows the result that it answers.
   for (const result of late) messages += await sendLate(way, session, result)
   messages += await sendFrom(way, session, { there, ...(parted && { before: there - parted.place }) })
   return { messages }

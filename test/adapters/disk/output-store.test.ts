@@ -1,5 +1,5 @@
-/* Evidence, durability: Outputs appear whole or not at all. */
-/* Evidence, durability: On one machine, no file has a text of a deleted session some seconds later. */
+/* Evidence, durability: An output is stored completely or not at all. */
+/* Evidence, durability: On one machine, no file contains texts of a deleted session some seconds after its deletion. */
 import {
   existsSync,
   mkdirSync,

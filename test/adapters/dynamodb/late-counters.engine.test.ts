@@ -1,4 +1,4 @@
-/* Evidence, usage: A late first attempt of `steer` or of a count changes nothing twice on DynamoDB. */
+/* Evidence, usage: On DynamoDB, a first attempt of `steer` or of a count that arrives late has no second effect. */
 /*
  * Usage is counted once, even if writes are repeated (promises L3, record 18). A run of about 29 agents moves counters from the
  * header to the run before it ends (`moveCounters`). The holder repeats the end of the run after 10 s, while its first attempt is

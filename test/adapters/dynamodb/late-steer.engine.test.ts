@@ -1,4 +1,4 @@
-/* Evidence, usage: A late first attempt of `steer` or of a count changes nothing twice on DynamoDB. */
+/* Evidence, usage: On DynamoDB, a first attempt of `steer` or of a count that arrives late has no second effect. */
 /*
  * A repeated operation of the run log returns the stored result of its first attempt, which did not respond. This also
  * holds if the first attempt lands between the read and the write of the second.

@@ -1,4 +1,4 @@
-/* Evidence, access: An MCP server reveals no header value, and a result stores at most 64 media. */
+/* Evidence, access: An MCP server cannot reveal a header's value to clients or models. A result stores at most 64 media. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startScriptedProgram } from '../../e2e/scripted-program.ts'
 import type { ScriptedProgram } from '../../e2e/scripted-program.ts'

@@ -1,5 +1,5 @@
 /* Evidence, limits: Hostile MCP servers cost bounded time and memory, and reach no internal address. */
-/* Evidence, limits: Huge JSON and floods from MCP servers or Socket Mode block nothing. */
+/* Evidence, limits: Huge JSON and floods of messages, from MCP servers or Socket Mode, do not block other work. */
 import { once } from 'node:events'
 import { afterEach, describe, expect, test } from 'vitest'
 import { createMcpToolRegistry } from '../../../functions/adapters/mcp/tool-registry.ts'

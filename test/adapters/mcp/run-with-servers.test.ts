@@ -1,4 +1,4 @@
-/* Evidence, api: A run keeps the tools of its MCP servers; a server that is down is a warning. */
+/* Evidence, api: A run keeps the tools of its MCP servers. A server that is down causes a warning. */
 import { afterEach, describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { createMcpToolRegistry } from '../../../functions/adapters/mcp/tool-registry.ts'

@@ -1,4 +1,4 @@
-/* Evidence, replay: Only completions with a known good end are stored, and retries wait long enough. */
+/* Evidence, replay: A completion is stored only if its finish reason is a known normal end. Retries wait long enough. */
 /*
  * A completion is stored as complete only if its provider marks it as complete. Gateways end a broken stream with
  * `finish_reason: "error"`, vLLM and SGLang end an aborted one with `"abort"`, Bedrock ends broken calls with `malformed_tool_use`.

@@ -1,4 +1,4 @@
-/* Evidence, replay: Only completions with a known good end are stored, and retries wait long enough. */
+/* Evidence, replay: A completion is stored only if its finish reason is a known normal end. Retries wait long enough. */
 import { expect, test } from 'vitest'
 import type { ModelRequest } from '../../../functions/domain/model-request.ts'
 import { ModelError } from '../../../functions/ports/model.ts'

@@ -1,4 +1,4 @@
-/* Evidence, search: No write creates an index of OpenSearch, also after a clock was set back. */
+/* Evidence, search: No write creates an OpenSearch index, even after a clock was set back. */
 /* A search finds documents that are written after a rebuild, even if the writer's clock was set back during it. */
 import { Client } from '@opensearch-project/opensearch'
 import { expect, test } from 'vitest'

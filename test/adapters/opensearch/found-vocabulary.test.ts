@@ -1,4 +1,5 @@
-/* Evidence, limits: Scoring yields to others, whatever the texts are; tenants take turns. */
+/* Evidence, limits: Scoring yields to other work, whatever the texts are. Searches of different tenants are scored
+ * alternately. */
 import { expect, test } from 'vitest'
 import { planFound } from '../../../functions/adapters/opensearch/found-vocabulary.ts'
 import type { Found } from '../../../functions/adapters/opensearch/search-bodies.ts'

@@ -1,4 +1,4 @@
-/* Evidence, search: No write creates an index of OpenSearch, also after a clock was set back. */
+/* Evidence, search: No write creates an OpenSearch index, even after a clock was set back. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createOpenSearchHistoryBuilder } from '../../../functions/adapters/opensearch/history-builder.ts'
 import { ownAlias } from '../../../functions/adapters/opensearch/history-aliases.ts'

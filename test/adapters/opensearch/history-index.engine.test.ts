@@ -1,4 +1,4 @@
-/* Evidence, search: Texts of other tenants and owners change no byte of a search result. */
+/* Evidence, search: A search result does not change by a byte when other tenants or owners store texts. */
 import { Client } from '@opensearch-project/opensearch'
 import { expect } from 'vitest'
 import { historyIndexContract } from '../../contracts/history-index.ts'

@@ -1,4 +1,4 @@
-/* Evidence, search: Both indexes find prefixes, inner words and symbols, on all pages. */
+/* Evidence, search: Over all pages of a search, both indexes find prefixes, inner parts of words, and symbols. */
 /*
  * Over all pages of a query, OpenSearch finds every event that SQLite finds. This includes queries that are prefixes of words,
  * inner parts of words, or only symbols. If a query has words, OpenSearch may find more events. Otherwise, both indexes find the

@@ -1,4 +1,4 @@
-/* Evidence, search: The history ranks searches about it below the events themselves. */
+/* Evidence, search: Search ranks text about earlier searches below the events themselves. */
 /* Evidence, search: Search finds equal results on both engines. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { textOf } from '../../../functions/domain/messages/message.ts'
@@ -21,7 +21,7 @@ const STRIDE = isWhole ? 1 : 5
 /** Time limit of a measurement. It takes a minute on an idle machine. */
 const MEASURING_MS = 1_800_000
 const CLEAN = 'clean'
-/** In this variant, every event was searched and described before in fifteen ways. */
+/** In this variant, earlier runs have searched for every event and described it in fifteen ways. */
 const RETOLD = 'retold'
 
 withEngines(['opensearch'], ({ opensearch }) => {

@@ -1,4 +1,4 @@
-/* Evidence, cloud: Failed batches of Lambda do not outlive the session whose contents they have. */
+/* Evidence, cloud: When a session is deleted, its contents are also removed from Lambda's failed batches. */
 import { CreateBucketCommand, GetObjectCommand, ListObjectsV2Command, PutObjectCommand } from '@aws-sdk/client-s3'
 import { expect, test } from 'vitest'
 import {

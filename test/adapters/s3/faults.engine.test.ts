@@ -1,4 +1,5 @@
-/* Evidence, cloud: Conflicts, throttling, errors, silence and cut connections lose and double nothing. */
+/* Evidence, cloud: Conflicts, throttling, errors, missing responses and broken connections cause no lost and no doubled
+ * write. */
 import { CreateBucketCommand, type S3Client } from '@aws-sdk/client-s3'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createS3OutputStore } from '../../../functions/adapters/s3/output-store.ts'

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openDatabase, transaction, type Database } from '../../../functions/adapters/sqlite/database.ts'
 import { createWriteGate, goFirst, type WriteGate } from '../../../functions/adapters/sqlite/write-gate.ts'
 
-/** SQLite checks for the end of another transaction 228 and 328 ms after it found the file locked. */
+/** After SQLite has found the file locked, it checks again after 228 ms and after 328 ms. */
 const HELD_MS = 240
 const ROUNDS = 5
 

@@ -1,5 +1,5 @@
-/* Evidence, limits: A follower of a run that has not started does not hold its input in memory. */
-/* Evidence, limits: Followers who leave, in any format, cost no further reads of the store. */
+/* Evidence, limits: While a follower waits for a run to start, the run's input is not kept in memory. */
+/* Evidence, limits: After a follower disconnects, in any format, the store is no longer read for that follower. */
 import { getEventListeners } from 'node:events'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'

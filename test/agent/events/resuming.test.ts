@@ -1,4 +1,4 @@
-/* Evidence, api: Each prefix of a run's events with its resumption is all of them, once and in order. */
+/* Evidence, api: A client that resumes after any event of a run gets every later event once and in order. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { RunEvent } from '../../../functions/domain/events.ts'
 import { NO_USAGE } from '../../../functions/domain/usage/usage.ts'

@@ -1,4 +1,4 @@
-/* Evidence, api: Each prefix of a run's events with its resumption is all of them, once and in order. */
+/* Evidence, api: A client that resumes after any event of a run gets every later event once and in order. */
 import { expect, test } from 'vitest'
 import { createTimeline } from '../../../functions/agent/events/run-timeline.ts'
 import type { AssistantMessage, Message, ToolMessage } from '../../../functions/domain/messages/message.ts'

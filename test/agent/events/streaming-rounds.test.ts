@@ -1,4 +1,4 @@
-/* Evidence, api: A late or returning follower gets the round from its start, and nothing twice. */
+/* Evidence, api: A follower that joins late or returns gets the current round from its start, and gets nothing twice. */
 import { describe, expect, test } from 'vitest'
 import type { RunEvent } from '../../../functions/domain/events.ts'
 import { createStreamingRounds } from '../../../functions/agent/events/streaming-rounds.ts'

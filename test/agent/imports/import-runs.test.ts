@@ -1,4 +1,4 @@
-/* Evidence, imports: Runs of an input or import are later than those of an earlier import, whatever the clocks say. */
+/* Evidence, imports: An input or import gets later run ids than an earlier import, whatever the clocks show. */
 import { expect, test } from 'vitest'
 import { lastIdOf, runsOf } from '../../../functions/agent/imports/import-runs.ts'
 import { nextId } from '../../../functions/domain/ids.ts'

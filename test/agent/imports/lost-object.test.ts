@@ -1,4 +1,4 @@
-/* Evidence, imports: A lost object stops no import, fork or export. */
+/* Evidence, imports: Imports, forks and exports succeed even if an object is lost. */
 /* A note replaces a lost object, with a warning (promises O4). The conversation, forks and exports of the session still work. */
 import { afterEach, expect, test } from 'vitest'
 import { openHarness } from '../harness.ts'

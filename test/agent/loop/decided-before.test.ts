@@ -1,4 +1,4 @@
-/* Evidence, replay: An omission is durable before its request is sent, so the next holder sends an equal one. */
+/* Evidence, replay: An omission is stored before the request is sent, so that the next holder sends an equal request. */
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Agent } from '../../../functions/domain/agent.ts'
 import { LeaseLost } from '../../../functions/domain/errors.ts'

@@ -1,6 +1,5 @@
-/* Evidence, durability: A tool result is stored despite failing writes, and a round whose reply is lost is stored
- * once. */
-/* Evidence, replay: A truncated answer is marked as such in the last round, and for the leader of its member. */
+/* Evidence, durability: A tool result is stored even if some writes fail. A round whose response is lost is stored once. */
+/* Evidence, replay: A truncated answer is marked as truncated, in the last round and in a member's result for its leader. */
 import { afterEach, expect, test } from 'vitest'
 import { TooltrailError } from '../../../functions/domain/errors.ts'
 import type { Message } from '../../../functions/domain/messages/message.ts'

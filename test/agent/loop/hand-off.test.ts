@@ -1,4 +1,4 @@
-/* Evidence, cloud: No function freezes during a tool that ignores its time limit; a later run gets a hint. */
+/* Evidence, cloud: No function is frozen while a tool ignores its timeout. A later run gets a hint. */
 import { afterEach, describe, expect, test } from 'vitest'
 import { continueDeletion } from '../../../functions/agent/worker/delete-session.ts'
 import { expireSession, serveHint } from '../../../functions/agent/worker/serve-hint.ts'

@@ -1,4 +1,4 @@
-/* Evidence, durability: A failed run continues behind cancelled inputs, and timeouts have the limit of timers. */
+/* Evidence, durability: A failed run can be continued behind cancelled inputs. Timeouts may be as long as timers allow. */
 /* A timeout may be longer than the platform's timers can wait (2^31 ms, 25 days): it is then reduced to that limit. */
 import { afterEach, expect, test } from 'vitest'
 import { setTimeout as sleep } from 'node:timers/promises'

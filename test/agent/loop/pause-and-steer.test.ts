@@ -1,4 +1,4 @@
-/* Evidence, limits: No person is asked about a call whose arguments do not fit, and checking them takes bounded
+/* Evidence, limits: No person is asked about a call whose arguments do not fit the schema. Checking arguments takes bounded
  * time. */
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Message } from '../../../functions/domain/messages/message.ts'

@@ -1,4 +1,4 @@
-/* Evidence, durability: A repeated decision never approves another call with an equal id. */
+/* Evidence, durability: A decision that is sent twice never approves another call with an equal id. */
 import { afterEach, expect, test } from 'vitest'
 import type { CallResolution } from '../../../functions/agent/service/agent-service.ts'
 import { makeTool, openHarness } from '../harness.ts'

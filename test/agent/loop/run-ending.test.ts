@@ -1,5 +1,5 @@
 /* Evidence, access: Error texts of providers and of storage go to the log and not to callers. */
-/* Evidence, replay: A completion numbers at most 2,000 results, and a failure stores nothing that was refused. */
+/* Evidence, replay: A completion numbers the sources of at most 2,000 results. A failed run stores no data that was refused. */
 import { expect, test } from 'vitest'
 import { CompletionFailed } from '../../../functions/agent/loop/model/completion-failed.ts'
 import { RunCancelled } from '../../../functions/agent/loop/lease-keeper.ts'

@@ -1,5 +1,5 @@
-/* Evidence, durability: Calls beyond the 64 that execute in a round have rows, events and search entries, after a
- * crash, too. */
+/* Evidence, durability: A round executes 64 calls. Further calls also have rows, events and search entries, even after a
+ * crash. */
 import { afterEach, describe, expect, test } from 'vitest'
 import { messageEvents } from '../../../functions/log/stored-events.ts'
 import { ModelError } from '../../../functions/ports/model.ts'

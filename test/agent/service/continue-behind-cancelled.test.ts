@@ -1,4 +1,4 @@
-/* Evidence, durability: A failed run continues behind cancelled inputs, and timeouts have the limit of timers. */
+/* Evidence, durability: A failed run can be continued behind cancelled inputs. Timeouts may be as long as timers allow. */
 /*
  * A failed run at the end of the log can be continued (docs/reference/api.md). An input queued behind it and cancelled before its
  * start leaves no message in the log.

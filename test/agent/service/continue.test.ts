@@ -1,4 +1,4 @@
-/* Evidence, replay: A session that changes its holder sends the requests that one holder would send. */
+/* Evidence, replay: A session whose holder changes sends the same requests as a session with one holder. */
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Agent } from '../../../functions/domain/agent.ts'
 import type { ModelRequest } from '../../../functions/domain/model-request.ts'

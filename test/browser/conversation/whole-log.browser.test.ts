@@ -1,4 +1,4 @@
-/* Evidence, page: The page shows a log without holes, however messages arrive. */
+/* Evidence, page: The page shows a log without gaps, in whatever order messages arrive. */
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openBrowser } from '../browser.ts'

@@ -2,7 +2,7 @@ import { crc32, deflateSync } from 'node:zlib'
 
 const SIGNATURE = Buffer.from('89504e470d0a1a0a', 'hex')
 const MAX_COLORS = 256
-/** The most frequent colors are backgrounds. They differ little, and all are kept. */
+/** Number of the most frequent colors, all of which are kept. They are backgrounds, which differ little. */
 const GROUNDS = 12
 /** Sum of the squared differences of red, green and blue, below which two colors look equal. */
 const SAME = 300

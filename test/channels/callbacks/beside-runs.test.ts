@@ -1,5 +1,5 @@
 /* Evidence, deliveries: Callbacks do not wait for runs, and arrive in the order of events. */
-/* Deliveries do not wait for runs. While a later run of the session is active, a callback is retried and a hint is followed. */
+/* Deliveries do not wait for runs. While a later run of the session is active, a callback is retried and a hint is handled. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { channelSettings } from '../../../functions/runtime/settings/channel-settings.ts'
 import { openChannels } from '../../../functions/runtime/channels.ts'

@@ -1,6 +1,6 @@
 /* Evidence, api: Responses, events and callbacks show raw arguments, a session's user and the input of a waiting
  * run. */
-/* Evidence, deliveries: A receiver that is down gets each callback once by id, with equal bytes, until it accepts. */
+/* Evidence, deliveries: A callback is retried until its receiver accepts it. Each attempt has the same id and bytes. */
 /* Evidence, access: A key bound to an owner sees no callback of another owner. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { callbackBody } from '../../../functions/http/v1/callbacks/body.ts'

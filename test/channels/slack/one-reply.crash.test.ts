@@ -1,4 +1,4 @@
-/* Evidence, deliveries: A Slack message gets one reply with the whole text, whatever dies or fails. */
+/* Evidence, deliveries: A Slack message gets one reply with the whole text, whichever process dies and whichever call fails. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

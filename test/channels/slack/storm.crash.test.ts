@@ -1,4 +1,4 @@
-/* Evidence, deliveries: A Slack message gets one reply with the whole text, whatever dies or fails. */
+/* Evidence, deliveries: A Slack message gets one reply with the whole text, whichever process dies and whichever call fails. */
 import { expect, test } from 'vitest'
 import { randomNumbers } from '../../e2e/crashes/parts/random-numbers.ts'
 import { localBackend } from '../../e2e/backend/local-backend.ts'

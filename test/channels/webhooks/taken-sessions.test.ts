@@ -1,4 +1,4 @@
-/* Evidence, access: A page of another site starts no request, and a taken session id keeps no webhook out. */
+/* Evidence, access: A page of another site cannot start a request. A webhook works even if its session id is taken. */
 import { createHash } from 'node:crypto'
 import { afterEach, expect, test } from 'vitest'
 import { Webhook } from 'standardwebhooks'

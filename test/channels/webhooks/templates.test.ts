@@ -1,4 +1,4 @@
-/* Evidence, deliveries: A webhook's delivery is one run, however often it arrives; unsigned, old or broken ones
+/* Evidence, deliveries: A webhook's delivery starts one run, however often it arrives. Unsigned, old or broken deliveries
  * store nothing. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'

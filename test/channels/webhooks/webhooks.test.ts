@@ -1,4 +1,4 @@
-/* Evidence, deliveries: Deliveries whose ids differ only behind 2,048 characters are two. */
+/* Evidence, deliveries: Two deliveries are different even if their ids differ only after 2,048 characters. */
 /* Evidence, usage: Runs from webhooks and Slack count against the tenant's budget; a thread gets one notice. */
 import { createHmac } from 'node:crypto'
 import { afterEach, expect, test } from 'vitest'

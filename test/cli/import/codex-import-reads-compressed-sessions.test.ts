@@ -1,6 +1,6 @@
 /*
- * Codex compresses session files that were not written for a week: rollout-….jsonl.zst replaces rollout-….jsonl. An
- * import reads them, or reports how many files it skipped. This also holds for .jsonl.gz.
+ * Codex compresses session files that were not written for a week: rollout-….jsonl.zst replaces rollout-….jsonl. An import
+ * reads the compressed files, or reports how many files it skipped. This also holds for .jsonl.gz.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,5 @@
-/* Evidence, imports: Copies of a session file with different ends are each kept whole, and reported. */
+/* Evidence, imports: If copies of a session file have different ends, each copy is imported completely, and the difference is
+ * reported. */
 import { appendFileSync, renameSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { describe, expect, test } from 'vitest'

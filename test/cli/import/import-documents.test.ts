@@ -1,4 +1,5 @@
-/* Evidence, imports: A chat in one JSON document is imported whole, whatever its layout or byte order mark. */
+/* Evidence, imports: A chat in one JSON document is imported completely, with any layout and with or without a byte order
+ * mark. */
 import { appendFileSync, mkdirSync, renameSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { expect, test } from 'vitest'

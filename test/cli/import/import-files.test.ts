@@ -1,5 +1,5 @@
-/* Evidence, imports: Session files are imported whole; damage is reported with file and line, and loses only
- * itself. */
+/* Evidence, imports: Session files are imported completely. Damaged lines are reported with file and line, and only they are
+ * lost. */
 /* Evidence, imports: A result that arrives after its call was closed is found once, under its tool's name. */
 import { execFile } from 'node:child_process'
 import { appendFileSync, chmodSync, mkdirSync, rmSync, symlinkSync } from 'node:fs'

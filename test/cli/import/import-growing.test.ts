@@ -1,4 +1,4 @@
-/* Evidence, imports: A session file that grows while it is imported ends as if it had been imported once. */
+/* Evidence, imports: A session file that grows during several imports is stored as if it had been imported once. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'

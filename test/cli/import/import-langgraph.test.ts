@@ -1,7 +1,7 @@
-/* Evidence, imports: Session files are imported whole; damage is reported with file and line, and loses only
- * itself. */
-/* Evidence, imports: LangGraph's checkpoints give every message once, whatever was changed, removed or forked
- * later. */
+/* Evidence, imports: Session files are imported completely. Damaged lines are reported with file and line, and only they are
+ * lost. */
+/* Evidence, imports: Every message in LangGraph's checkpoints is imported once, even if it was later changed, removed or
+ * forked. */
 import { chmodSync, copyFileSync, rmSync, writeFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { join } from 'node:path'

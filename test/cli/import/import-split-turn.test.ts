@@ -1,4 +1,4 @@
-/* Evidence, imports: Copies of a split turn keep the member of each message, also where ids of calls repeat. */
+/* Evidence, imports: A copy of a split turn keeps the member of each message, even if call ids repeat. */
 import { expect, test } from 'vitest'
 import { comparable, parentPlaces } from '../../e2e/backend/exported.ts'
 import { declareImporting } from '../../e2e/backend/importing.ts'

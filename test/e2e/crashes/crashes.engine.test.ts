@@ -1,9 +1,8 @@
-/* Evidence, durability: A team three delegations deep loses nothing and repeats nothing after a kill at any step. */
-/* Evidence, durability: A kill while the model is silent in the middle of a stream loses nothing and repeats
- * nothing. */
+/* Evidence, durability: After a kill at any step, a team with three levels of delegation loses nothing and repeats nothing. */
+/* Evidence, durability: If the program is killed while a model's stream is silent, nothing is lost and nothing is repeated. */
 /* Evidence, durability: A program that is killed at a heartbeat loses nothing. */
-/* Evidence, durability: A program that is suspended (SIGSTOP) until another has ended its session changes nothing
- * when it continues. */
+/* Evidence, durability: A program is suspended (SIGSTOP), and another program ends its run. When the first program continues,
+ * it changes nothing. */
 import { isWhole } from '../../whole.ts'
 import { withEngines } from '../../engines/with-engines.ts'
 import { awsBackend } from '../backend/aws-backend.ts'

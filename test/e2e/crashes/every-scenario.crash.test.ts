@@ -1,10 +1,8 @@
-/* Evidence, durability: Accepted input survives the death of the program before or after any durable step. */
-/* Evidence, durability: A summary counts each message once, and sources keep their numbers, after a kill at any
- * step. */
-/* Evidence, durability: A team three delegations deep loses nothing and repeats nothing after a kill at any step. */
-/* Evidence, durability: A kill while the model is silent in the middle of a stream loses nothing and repeats
- * nothing. */
-/* Evidence, deliveries: Callbacks of a pause and of an end arrive once by id, wherever the program dies. */
+/* Evidence, durability: An accepted input is executed even if the program dies before or after any durable step. */
+/* Evidence, durability: After a kill at any step, a summary counts each message once, and sources keep their numbers. */
+/* Evidence, durability: After a kill at any step, a team with three levels of delegation loses nothing and repeats nothing. */
+/* Evidence, durability: If the program is killed while a model's stream is silent, nothing is lost and nothing is repeated. */
+/* Evidence, deliveries: Each pause and end has one callback with a fixed id, even if the program dies at any step. */
 import { isWhole } from '../../whole.ts'
 import { localBackend } from '../backend/local-backend.ts'
 import { everyStepOn } from './every-step.ts'

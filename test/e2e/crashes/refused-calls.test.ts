@@ -1,4 +1,5 @@
-/* Evidence, durability: A kill around the write of refused calls leaves all of them with their rows. */
+/* Evidence, durability: All refused calls get their rows, even if the program is killed before or after the write of these
+ * rows. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { OpenAiServer } from '../../model-server/openai-server.ts'
 import { startOpenAiServer } from '../../model-server/openai-server.ts'

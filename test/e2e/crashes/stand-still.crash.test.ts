@@ -1,5 +1,5 @@
-/* Evidence, durability: A program that is suspended (SIGSTOP) until another has ended its session changes nothing
- * when it continues. */
+/* Evidence, durability: A program is suspended (SIGSTOP), and another program ends its run. When the first program continues,
+ * it changes nothing. */
 import { localBackend } from '../backend/local-backend.ts'
 import { sampleSteps } from './sample-steps.ts'
 import { scenarios } from './scenarios.ts'

@@ -1,4 +1,4 @@
-/* Evidence, durability: A deletion is completed once search finds none of its documents. */
+/* Evidence, durability: A deletion completes only when search finds none of the session's documents. */
 import { expect, test } from 'vitest'
 import { withEngines } from '../../engines/with-engines.ts'
 import { until } from '../../eventually.ts'

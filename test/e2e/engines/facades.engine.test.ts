@@ -1,4 +1,4 @@
-/* Evidence, clients: Packages of four formats work while the program's processes are replaced. */
+/* Evidence, clients: The client packages of four formats work while the program's processes are replaced. */
 import { withEngines } from '../../engines/with-engines.ts'
 import { awsBackend } from '../backend/aws-backend.ts'
 import { facadesOn } from '../rules/facades.ts'

@@ -1,4 +1,4 @@
-/* Evidence, cloud: Four programs race for a session on DynamoDB: each input runs once and in order. */
+/* Evidence, cloud: When four programs compete for a session on DynamoDB, each input runs once and in order. */
 import { isWhole } from '../../whole.ts'
 import { withEngines } from '../../engines/with-engines.ts'
 import { awsBackend } from '../backend/aws-backend.ts'

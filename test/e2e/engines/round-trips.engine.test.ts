@@ -1,4 +1,4 @@
-/* Evidence, imports: A native export that is imported gives equal messages. */
+/* Evidence, imports: After an import of a native export, the messages equal the exported ones. */
 import { isWhole } from '../../whole.ts'
 import { withEngines } from '../../engines/with-engines.ts'
 import { awsBackend } from '../backend/aws-backend.ts'

@@ -1,5 +1,5 @@
 /* Evidence, clients: `useChat` works: steps, tools, approvals, images, errors and reconnecting. */
-/* Evidence, clients: The work of members and waiting approvals show in each format as its table says. */
+/* Evidence, clients: In each format, members' work and waiting approvals are shown as the format's table describes. */
 import {
   lastAssistantMessageIsCompleteWithApprovalResponses,
   lastAssistantMessageIsCompleteWithToolCalls,

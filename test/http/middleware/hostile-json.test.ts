@@ -1,6 +1,6 @@
-/* Evidence, limits: A hostile JSON body blocks the event loop for about 0.1 s; honest bodies of 4 MB pass. */
-/* Evidence, limits: The memory of an import is bounded, whatever its messages, calls and members are. */
-/* Evidence, limits: An import finds the call of a result at once, however many are open, and yields to others. */
+/* Evidence, limits: A hostile JSON body blocks the event loop for about 0.1 s. Normal bodies of 4 MB are accepted. */
+/* Evidence, limits: An import needs bounded memory, whatever its messages, calls and members are. */
+/* Evidence, limits: An import finds a result's call quickly, however many calls are open. The import yields to other work. */
 import { afterEach, expect, test } from 'vitest'
 import type { Json } from '../../../functions/domain/json.ts'
 import { expectJson, openHttpHarness } from '../harness.ts'

@@ -1,10 +1,10 @@
-/* Evidence, limits: Concurrent inputs cannot exceed a key's cap, and a repeat at the cap returns its run. */
+/* Evidence, limits: Concurrent inputs cannot exceed a key's cap. A repeated request returns its first run, even at the cap. */
 /* Evidence, limits: A key's streams are counted over all processes; a killed process's slots are released within
  * five minutes. */
-/* Evidence, limits: A tenant that the operator names has a budget of its own. */
+/* Evidence, limits: A tenant that the operator names has its own budget. */
 /* Evidence, usage: A requested summary is refused once the tokens or the budget of the day are used up. */
 /* Evidence, usage: Accepting a run checks the tokens of its key and the budget of its tenant. */
-/* Evidence, access: Changed caps of a key hold from its next request on; an expired key gets 401. */
+/* Evidence, access: Changed caps of a key apply from its next request on. A request with an expired key gets 401. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Caps } from '../../../functions/access/rates.ts'
 import { expectJson, heldTurn, openHttpHarness, statusOf } from '../harness.ts'

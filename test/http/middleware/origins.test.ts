@@ -1,5 +1,5 @@
-/* Evidence, access: A page of another site starts no request, and a taken session id keeps no webhook out. */
-/* Evidence, clients: Packages work in a page of another origin that a setting names, and in no other. */
+/* Evidence, access: A page of another site cannot start a request. A webhook works even if its session id is taken. */
+/* Evidence, clients: Client packages work in pages of another origin only if a setting names that origin. */
 import { afterEach, describe, expect, test } from 'vitest'
 import { openHttpHarness } from '../harness.ts'
 import type { HttpHarness } from '../harness.ts'

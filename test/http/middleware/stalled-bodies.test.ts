@@ -1,5 +1,6 @@
-/* Evidence, limits: Bodies that stall in the middle cost bounded memory, by tenant and in all. */
-/* Evidence, house: A refusal for load is a warning without a stack; only failures are errors. */
+/* Evidence, limits: Bodies that stall need bounded memory, for each tenant and in total. */
+/* Evidence, house: A request refused because of load is logged as a warning without a stack. Only failures are logged as
+ * errors. */
 import { Hono } from 'hono'
 import type { MiddlewareHandler } from 'hono'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'

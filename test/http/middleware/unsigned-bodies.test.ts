@@ -1,4 +1,4 @@
-/* Evidence, limits: Unsigned bodies and silent connections keep no other client out. */
+/* Evidence, limits: Unsigned bodies and silent connections do not prevent requests of other clients. */
 import { expect, test } from 'vitest'
 import { createUnsignedBodies } from '../../../functions/http/middleware/unsigned-bodies.ts'
 import type { UnsignedBodies } from '../../../functions/http/middleware/unsigned-bodies.ts'

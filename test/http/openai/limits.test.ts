@@ -1,4 +1,4 @@
-/* Evidence, limits: A run over a limit is refused before it makes a session, in all four formats. */
+/* Evidence, limits: In all four formats, a run over a limit is refused before its session is created. */
 import { afterEach, expect, test } from 'vitest'
 import { expectJson, heldTurn, openHttpHarness } from '../harness.ts'
 import type { HttpHarness } from '../harness.ts'

@@ -1,5 +1,5 @@
-/* Evidence, clients: Packages work in a page of another origin that a setting names, and in no other. */
-/* Evidence, access: Without keys, OpenAI's paths accept a made-up key, but none that looks like ours. */
+/* Evidence, clients: Client packages work in pages of another origin only if a setting names that origin. */
+/* Evidence, access: While no key exists, OpenAI's paths accept a made-up key, unless it looks like one of our keys. */
 import OpenAI from 'openai'
 import { afterEach, describe, expect, test } from 'vitest'
 import { ModelError } from '../../../functions/ports/model.ts'

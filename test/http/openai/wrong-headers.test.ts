@@ -1,4 +1,4 @@
-/* Evidence, clients: A wrong header is refused by its own name under OpenAI's paths. */
+/* Evidence, clients: Under OpenAI's paths, the error for a wrong header names that header. */
 import { afterEach, expect, test } from 'vitest'
 import { expectJson, openHttpHarness } from '../harness.ts'
 import type { HttpHarness } from '../harness.ts'

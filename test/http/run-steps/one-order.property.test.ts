@@ -1,4 +1,4 @@
-/* Evidence, api: In five stream formats, each prefix with its continuation is the whole, in one order. */
+/* Evidence, api: In five stream formats, a stream that is resumed at any event equals the whole stream, in the same order. */
 import { parseJsonEventStream, readUIMessageStream, uiMessageChunkSchema } from 'ai'
 import { expect, test } from 'vitest'
 import { makeTool } from '../../agent/harness.ts'

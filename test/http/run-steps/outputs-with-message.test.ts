@@ -1,4 +1,4 @@
-/* Evidence, clients: Outputs of a Response are stored once, wherever their request breaks off. */
+/* Evidence, clients: Outputs for a Response are stored once, even if their request is interrupted at any write. */
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Ports } from '../../../functions/runtime/program.ts'
 import { expectJson, openHttpHarness, type HttpHarness } from '../harness.ts'

@@ -1,4 +1,4 @@
-/* Evidence, clients: The work of members and waiting approvals show in each format as its table says. */
+/* Evidence, clients: In each format, members' work and waiting approvals are shown as the format's table describes. */
 import { readUIMessageStream } from 'ai'
 import type { UIMessage } from 'ai'
 import { afterEach, describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-/* Evidence, limits: Pages, runs and contexts are built two at a time, and equal requests share one. */
+/* Evidence, limits: Pages, runs and contexts are built two at a time, and concurrent equal requests share one result. */
 import { afterEach, expect, test } from 'vitest'
 import type { LogReader } from '../../../functions/ports/log-reader.ts'
 import { expectJson, openHttpHarness } from '../harness.ts'

@@ -1,5 +1,5 @@
-/* Evidence, imports: A copy or export of a session that is deleted meanwhile fails; it never looks complete. */
-/* Evidence, durability: A search that began before a deletion was completed shows nothing of the session. */
+/* Evidence, imports: If a session is deleted during its copy or export, the copy or export fails and does not look complete. */
+/* Evidence, durability: A search that began before the deletion of a session completed shows nothing of that session. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Ports } from '../../../functions/runtime/program.ts'
 import { expectJson, openHttpHarness } from '../harness.ts'

@@ -1,6 +1,5 @@
-/* Evidence, limits: Pages, runs and contexts are built two at a time, and equal requests share one. */
-/* Evidence, limits: Unread data is bounded over all clients and tenants, and streams end after their key is
- * revoked. */
+/* Evidence, limits: Pages, runs and contexts are built two at a time, and concurrent equal requests share one result. */
+/* Evidence, limits: Unread data is bounded for each tenant and over all clients. A stream ends after its key is revoked. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { makeTool } from '../../agent/harness.ts'
 import { expectJson, openHttpHarness } from '../harness.ts'

@@ -1,8 +1,7 @@
-/* Evidence, limits: Clients that read nothing share a bounded budget of memory, and health checks respond. */
-/* Evidence, limits: Followers of a run share its messages and frames; a slow one holds no buffer. */
-/* Evidence, limits: A follower of a run that has not started does not hold its input in memory. */
-/* Evidence, limits: Unread data is bounded over all clients and tenants, and streams end after their key is
- * revoked. */
+/* Evidence, limits: Clients that read nothing share a bounded memory budget, and health checks still get a response. */
+/* Evidence, limits: Followers of a run share its messages and frames. A slow follower has no buffer of its own. */
+/* Evidence, limits: While a follower waits for a run to start, the run's input is not kept in memory. */
+/* Evidence, limits: Unread data is bounded for each tenant and over all clients. A stream ends after its key is revoked. */
 import { expect, test } from 'vitest'
 import { bodyOf, createSharedBytes } from '../../../functions/http/streaming/response-bodies.ts'
 

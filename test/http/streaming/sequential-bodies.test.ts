@@ -1,6 +1,5 @@
-/* Evidence, limits: Clients that read nothing share a bounded budget of memory, and health checks respond. */
-/* Evidence, limits: Unread data is bounded over all clients and tenants, and streams end after their key is
- * revoked. */
+/* Evidence, limits: Clients that read nothing share a bounded memory budget, and health checks still get a response. */
+/* Evidence, limits: Unread data is bounded for each tenant and over all clients. A stream ends after its key is revoked. */
 import { expect, test } from 'vitest'
 import { createSharedBytes } from '../../../functions/http/streaming/response-bodies.ts'
 import type { LongTexts } from '../../../functions/http/streaming/response-bodies.ts'

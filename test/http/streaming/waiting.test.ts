@@ -1,4 +1,4 @@
-/* Evidence, limits: A caller that waits for a run of its own process reads the session, and nothing of the log. */
+/* Evidence, limits: A caller that waits for a run in the same process reads the session, but not the log. */
 import { afterEach, expect, test } from 'vitest'
 import { defineTool } from '../../../functions/tools/define-tool.ts'
 import { z } from 'zod'

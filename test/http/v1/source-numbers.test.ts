@@ -1,4 +1,4 @@
-/* Evidence, replay: All pages of `format=openai` have equal source numbers. */
+/* Evidence, replay: On all pages of `format=openai`, a source has the same number. */
 /*
  * `GET …/messages?format=openai` shows the content of the next request (promises R6). A number means one source of the session
  * (promises R10), on pages of any size.

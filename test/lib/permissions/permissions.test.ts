@@ -1,4 +1,4 @@
-/* Evidence, access: A key's last use is known to a day; functions on AWS may store it but change no key. */
+/* Evidence, access: The day of a key's last use is stored. Functions on AWS may store it, but cannot change keys. */
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { describe, expect, test } from 'vitest'
 import { createDynamoKeyStore } from '../../../functions/adapters/dynamodb/key-store.ts'

@@ -1,5 +1,5 @@
-/* Evidence, limits: The memory of an import is bounded, whatever its messages, calls and members are. */
-/* Evidence, limits: An import finds the call of a result at once, however many are open, and yields to others. */
+/* Evidence, limits: An import needs bounded memory, whatever its messages, calls and members are. */
+/* Evidence, limits: An import finds a result's call quickly, however many calls are open. The import yields to other work. */
 import { describe, expect, test } from 'vitest'
 import { createNativeImport } from '../../../functions/log/import/native.ts'
 import { createOpenAiImport } from '../../../functions/log/import/openai.ts'

@@ -1,4 +1,4 @@
-/* Evidence, replay: Numbers keep their spelling on each wire, in lists, exports, copies, chats and search. */
+/* Evidence, replay: Numbers keep their spelling in every wire format, and in lists, exports, copies, chats and search. */
 import { expect, test } from 'vitest'
 import { fc } from '../../generators/seeded.ts'
 import { isExactNumber, type Json } from '../../../functions/domain/json.ts'

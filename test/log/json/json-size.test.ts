@@ -1,4 +1,4 @@
-/* Evidence, limits: A hostile JSON body blocks the event loop for about 0.1 s; honest bodies of 4 MB pass. */
+/* Evidence, limits: A hostile JSON body blocks the event loop for about 0.1 s. Normal bodies of 4 MB are accepted. */
 import { expect, test } from 'vitest'
 import { jsonFault, jsonSize, MAX_JSON_VALUES } from '../../../functions/log/json/json-size.ts'
 import { fc } from '../../generators/seeded.ts'

@@ -1,4 +1,4 @@
-/* Evidence, limits: A hostile JSON body blocks the event loop for about 0.1 s; honest bodies of 4 MB pass. */
+/* Evidence, limits: A hostile JSON body blocks the event loop for about 0.1 s. Normal bodies of 4 MB are accepted. */
 import { expect, test } from 'vitest'
 import { compactJson, itemsAt, propertiesAt, valueAt } from '../../../functions/log/json/json-spans.ts'
 import { fc } from '../../generators/seeded.ts'

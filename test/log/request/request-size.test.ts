@@ -1,4 +1,5 @@
-/* Evidence, replay: Requests keep to the model's context, and to their prefix between two truncations. */
+/* Evidence, replay: Requests fit the model's context. Between two truncations, each request starts with the same bytes as the
+ * previous one. */
 import { describe, expect, it } from 'vitest'
 import type { SessionContext } from '../../../functions/domain/context.ts'
 import type { Message } from '../../../functions/domain/messages/message.ts'

@@ -1,4 +1,4 @@
-/* Evidence, imports: Calls that a model makes while results of others arrive keep all their results. */
+/* Evidence, imports: Some calls are made while results of earlier calls still arrive. All these calls keep their results. */
 import { expect, test } from 'vitest'
 import { readClaudeCode } from '../../../functions/log/session-files/claude-code.ts'
 

@@ -1,5 +1,4 @@
-/* Evidence, limits: A store's response that stalls in the middle of its body fails after 10 s and frees its
- * connection. */
+/* Evidence, limits: If a store's response stalls within its body, the request fails after 10 s and releases its connection. */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

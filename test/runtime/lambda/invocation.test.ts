@@ -1,5 +1,5 @@
-/* Evidence, cloud: A warm function serves sessions after a hand-off as before. */
-/* Evidence, cloud: No function freezes during a tool that ignores its time limit; a later run gets a hint. */
+/* Evidence, cloud: After a hand-off, a warm function serves sessions as before. */
+/* Evidence, cloud: No function is frozen while a tool ignores its timeout. A later run gets a hint. */
 /* Evidence, house: Spans reach an OTLP endpoint, and are sent before a function freezes. */
 import type { Context } from 'aws-lambda'
 import { afterEach, expect, test } from 'vitest'

@@ -1,5 +1,4 @@
-/* Evidence, limits: A Lambda response ends if its reader takes less than 64 KB in five minutes; slow steady readers
- * keep theirs. */
+/* Evidence, limits: A Lambda response is aborted if its client reads less than 64 KB in five minutes, but not earlier. */
 /* Evidence, cloud: Every response of the API has a status and headers on Lambda. */
 import { PassThrough } from 'node:stream'
 import type { APIGatewayProxyEvent, Context } from 'aws-lambda'

@@ -1,4 +1,4 @@
-/* Evidence, house: An unusable data folder or store ends the program with one line. */
+/* Evidence, house: If the data folder or a store cannot be used, the program ends with one line. */
 /* Evidence, house: A wrong variable or field of `agents.json` is named in one line. */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,4 +1,4 @@
-/* Evidence, durability: On one machine, no file has a text of a deleted session some seconds later. */
+/* Evidence, durability: On one machine, no file contains texts of a deleted session some seconds after its deletion. */
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'

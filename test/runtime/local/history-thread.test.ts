@@ -1,6 +1,5 @@
-/* Evidence, search: A program that stops right after a write leaves the rest of the index to the next, without a
- * warning. */
-/* Evidence, search: A search waits for its own tenant only, and indexing blocks no request. */
+/* Evidence, search: If a program stops right after a write, the next program completes the index, and no warning is logged. */
+/* Evidence, search: A search waits only for pending writes of its own tenant. Indexing blocks no request. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

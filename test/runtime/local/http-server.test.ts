@@ -1,4 +1,4 @@
-/* Evidence, limits: A slow steady client keeps its response; one that reads nothing is cut off after ten minutes. */
+/* Evidence, limits: A slow client gets its whole response. A client that reads nothing is disconnected after ten minutes. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'

@@ -1,4 +1,4 @@
-/* Evidence, limits: A large output blocks no request on one machine. */
+/* Evidence, limits: On one machine, a large output does not block requests. */
 import { isWhole } from '../../whole.ts'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { PROMISED_TIME_RETRIES } from '../../eventually.ts'

@@ -1,6 +1,6 @@
-/* Evidence, search: The next program indexes at its start what a killed one had left. */
-/* Evidence, durability: On one machine, no file has a text of a deleted session some seconds later. */
-/* Evidence, durability: On one machine, the run of a killed program resumes as soon as the next program starts. */
+/* Evidence, search: At its start, a program indexes the messages that a killed program left unindexed. */
+/* Evidence, durability: On one machine, no file contains texts of a deleted session some seconds after its deletion. */
+/* Evidence, durability: On one machine, a killed program's run resumes as soon as the next program starts. */
 /* Evidence, durability: A starting program does not take over the runs of living or suspended processes. */
 import { readdirSync, statSync, writeFileSync } from 'node:fs'
 import { cp, mkdtemp, rm } from 'node:fs/promises'

@@ -1,4 +1,5 @@
-/* Evidence, access: The data folder and the database's files are private, whatever was there before. */
+/* Evidence, access: The data folder and the database's files become private, even if they existed before with other
+ * permissions. */
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/* Evidence, durability: A stop in the middle of a completion leaves no lease behind; a program without a port
+/* Evidence, durability: A program that is stopped during a completion releases its lease. A program that cannot listen
  * executes no runs. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,4 +1,4 @@
-/* Evidence, replay: No run begins that must call a tool which neither the agent nor its client has. */
+/* Evidence, replay: A run that must call a tool is refused if neither the agent nor the client has that tool. */
 import { expect, test } from 'vitest'
 import * as z from 'zod'
 import { parseAgents } from '../../../functions/runtime/settings/agents-file.ts'

@@ -1,4 +1,4 @@
-/* Evidence, limits: A tenant that the operator names has a budget of its own. */
+/* Evidence, limits: A tenant that the operator names has its own budget. */
 /* Evidence, limits: A key's list of active runs fits into its item on DynamoDB. */
 /* Evidence, house: A wrong variable or field of `agents.json` is named in one line. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'

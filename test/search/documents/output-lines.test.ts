@@ -1,4 +1,4 @@
-/* Evidence, limits: `read_output` blocks nothing, whatever it reads. */
+/* Evidence, limits: `read_output` does not block other work, whatever it reads. */
 import { fc } from '../../generators/seeded.ts'
 import { describe, expect, it } from 'vitest'
 import { findLines, pickLines } from '../../../functions/search/documents/output-lines.ts'

@@ -1,4 +1,5 @@
-/* Evidence, limits: Scoring yields to others, whatever the texts are; tenants take turns. */
+/* Evidence, limits: Scoring yields to other work, whatever the texts are. Searches of different tenants are scored
+ * alternately. */
 import { expect, test } from 'vitest'
 import { mapInBatches } from '../../../functions/search/ranking/score-in-batches.ts'
 

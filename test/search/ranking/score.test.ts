@@ -1,5 +1,6 @@
-/* Evidence, search: Repeated lookups rank below the events themselves, also for other words. */
-/* Evidence, limits: Scoring yields to others, whatever the texts are; tenants take turns. */
+/* Evidence, search: Texts about repeated lookups rank below the events themselves, even for other words of the query. */
+/* Evidence, limits: Scoring yields to other work, whatever the texts are. Searches of different tenants are scored
+ * alternately. */
 import { describe, expect, it } from 'vitest'
 import type { HistoryRole } from '../../../functions/domain/history.ts'
 import { fold } from '../../../functions/search/tokens/fold-text.ts'

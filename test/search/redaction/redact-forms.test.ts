@@ -1,7 +1,8 @@
-/* Evidence, search: Secrets of clouds, webhooks and addresses are redacted in the index, also escaped or encoded. */
-/* Evidence, search: Tokens, connection strings and private keys are redacted; texts about them, hashes and code are
- * not. */
-/* Evidence, search: Looking for secrets leaves nothing in memory. */
+/* Evidence, search: The index contains no secrets of clouds, webhooks and addresses, even if a text has them escaped or
+ * encoded. */
+/* Evidence, search: Tokens, connection strings and private keys are redacted. Hashes, code, and texts about keys stay
+ * unchanged. */
+/* Evidence, search: A search for secrets leaves no data in memory. */
 import { createHash } from 'node:crypto'
 import { expect, it } from 'vitest'
 import { redactSecrets } from '../../../functions/search/redaction/redact.ts'

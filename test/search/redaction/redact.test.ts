@@ -1,4 +1,5 @@
-/* Evidence, search: Secrets of clouds, webhooks and addresses are redacted in the index, also escaped or encoded. */
+/* Evidence, search: The index contains no secrets of clouds, webhooks and addresses, even if a text has them escaped or
+ * encoded. */
 import { fc } from '../../generators/seeded.ts'
 import { describe, expect, it } from 'vitest'
 import { redactSecrets } from '../../../functions/search/redaction/redact.ts'

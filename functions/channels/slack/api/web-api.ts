@@ -11,7 +11,7 @@ import { jsonText } from '../../../log/json/well-formed.ts'
 /** Timeout of Slack's response. */
 const RESPONSE_MS = 10_000
 const RESPONSE_BYTES = 16_000_000
-/** Error codes for failures on Slack's side. They come with status 200, but the call may have succeeded. */
+/** Error codes for failures on Slack's side. A response with such a code has status 200, and the call may have succeeded. */
 const OWN_FAULTS = new Set(['internal_error', 'fatal_error', 'request_timeout', 'service_unavailable'])
 /** Methods that only read data. Slack accepts no JSON arguments for them. */
 const READING = new Set([

@@ -42,8 +42,8 @@ export async function isForBot(
 ): Promise<boolean> {
   if (message.user === workspace.bot || !(await isAddressed(dependencies, workspace, message))) return false
   const { botId, user, isDirect } = message
-  // Two kinds of messages that an app posted count as a person's. In a direct conversation, only the person writes. Our
-  // own app can post as another user only with that user's token.
+  // A message that an app posted counts as a person's message in two cases. In a direct conversation, only the person writes.
+  // Our own app can post as another user only with that user's token.
   if (botId === undefined || isDirect || botId === workspace.botId) return true
   return dependencies.people.isPerson(workspace, user)
 }

@@ -12,9 +12,9 @@ const CLOCK_SKEW_MS = 3_600_000
 const PAGE = 100
 
 /**
- * Whether an earlier worker of this row accepted its run, but crashed before it recorded that. Returns false in the
- * first 23 hours, because the idempotency key detects a repetition during that time. Later, the run's reply is searched
- * in the outbox, where it stays as long as the session exists. `isReply`: whether a delivery is the reply of that run.
+ * Whether an earlier worker of this row accepted the row's run, but crashed before it recorded the run. Returns false in the
+ * first 23 hours, because the idempotency key detects a repetition during that time. Later, the run's reply is searched in the
+ * outbox, where it stays as long as the session exists. `isReply`: whether a delivery is the reply of that run.
  */
 export async function hasEarlierRun(
   { outbox, clock }: { readonly outbox: Pick<Outbox, 'list'>; readonly clock: Clock },

@@ -54,7 +54,7 @@ async function readFile(
   }
 }
 
-/** Whether Slack responded with its login page: it does so, with status 200, if a token may not read a file. */
+/** Whether Slack responded with its login page. Slack sends this page, with status 200, if a token may not read a file. */
 const isLoginPage = (response: Response, mediaType: string): boolean =>
   (response.headers.get('content-type') ?? '').startsWith('text/html') && mediaType !== 'text/html'
 

@@ -15,8 +15,8 @@ const KNOWN_MS = 86_400_000
 
 const THIS_PROCESS = randomUUID()
 /**
- * Maximum time that a process needs to post a notice. Another process with the same notice fails during this time, and
- * Slack repeats its event.
+ * Maximum time that a process needs to post a notice. Another process with the same notice fails during this time, and Slack
+ * repeats the event.
  */
 const SAYING_MS = 10_000
 

@@ -13,8 +13,8 @@ export interface People {
 }
 
 /**
- * Distinguishes people from bots. A message posted by a person's own client looks like a bot's, because Slack sets
- * `bot_id` in both. Two bots that reply to each other would never stop, so an unknown author counts as a bot.
+ * Distinguishes people from bots. A message posted by a person's own client looks like a bot's, because Slack sets `bot_id` in
+ * the messages of both. Two bots that reply to each other would never stop, so an unknown author counts as a bot.
  */
 export function createPeople({
   api,

@@ -35,7 +35,7 @@ export async function submitMessage(
     clientTools: [],
     onBusy: 'queue',
     delivery: { kind: REPLY_KIND, target: { team, channel, thread, ts, user } },
-    // The body's hash is the name's hash: Slack delivers a mention twice, with different bodies.
+    // The name's hash also serves as the body's hash, because Slack delivers a mention twice, with different bodies.
     idempotency: { keyHash: name, bodyHash: name },
     ...countedFor(session, caps),
   } as const

@@ -121,7 +121,8 @@ async function stopWith(
     await reply.call('chat.stopStream', { ts, metadata, ...(chunks.length === 0 ? {} : { chunks }), ...blocks })
     return isKnown
   } catch (error) {
-    // The stream may have ended, with or without the missing text. False makes the caller replace the message.
+    // The stream may have ended, with or without the missing text. The result is false, so that the caller replaces the
+    // message.
     if (error instanceof SlackRefusal || error instanceof SlackSilence) return false
     throw error
   }

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../domain/json.ts'
 
 /** One message of the reply. Without `ts`, the post was recorded before it was sent, and its outcome is unknown. */
 const part = z.object({
-  /** Where the message's text starts within the answer, and where it ends. The end is absent until it is fixed. */
+  /** Positions in the answer at which the message's text starts and ends. The end is absent until it can no longer change. */
   from: z.int(),
   to: z.int().optional(),
   /** Whether the message was started as a stream. */

@@ -1,4 +1,4 @@
-/* Evidence, limits: Finding pending deliveries behind a long thread reads those only. */
+/* Evidence, limits: Finding the pending deliveries of a long thread reads no other deliveries. */
 import { tmpdir } from 'node:os'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { createDiskOutputStore } from '../../../../functions/adapters/disk/output-store.ts'

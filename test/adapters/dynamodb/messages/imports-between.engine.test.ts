@@ -1,4 +1,4 @@
-/* Evidence, imports: An input to a busy session gets a later run than an import that is stored before its write. */
+/* Evidence, imports: An input to a busy session gets a later run id than an import stored just before the input. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { nextId, nextIds } from '../../../../functions/domain/ids.ts'
 import type { Message } from '../../../../functions/domain/messages/message.ts'

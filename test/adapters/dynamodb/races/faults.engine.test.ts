@@ -1,4 +1,5 @@
-/* Evidence, cloud: Conflicts, throttling, errors, silence and cut connections lose and double nothing. */
+/* Evidence, cloud: Conflicts, throttling, errors, missing responses and broken connections cause no lost and no doubled
+ * write. */
 import { beforeAll, describe, test } from 'vitest'
 import { resolutionOf, newRun, openFixture, startRun } from '../../../contracts/session-fixture.ts'
 import type { SessionFixture } from '../../../contracts/session-fixture.ts'

@@ -1,4 +1,4 @@
-/* Evidence, cloud: Eight processes write one session on DynamoDB: the log has no fork. */
+/* Evidence, cloud: When eight processes write one session on DynamoDB, the log has no fork. */
 import { spawn } from 'node:child_process'
 import type { ChildProcessByStdio } from 'node:child_process'
 import { once } from 'node:events'

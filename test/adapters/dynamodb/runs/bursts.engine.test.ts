@@ -1,4 +1,4 @@
-/* Evidence, durability: A burst of inputs that conflict with the holder's writes fails no run. */
+/* Evidence, durability: No run fails when a burst of inputs conflicts with the holder's writes. */
 import { TransactionCanceledException } from '@aws-sdk/client-dynamodb'
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { expect, test } from 'vitest'

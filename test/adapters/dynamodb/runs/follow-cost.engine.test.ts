@@ -1,4 +1,4 @@
-/* Evidence, limits: Callers that wait for a run in another process share one read a second. */
+/* Evidence, limits: Callers that wait for a run in another process share one read per second. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createEventBus } from '../../../../functions/agent/events/event-bus.ts'

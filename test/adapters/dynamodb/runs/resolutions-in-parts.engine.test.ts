@@ -1,5 +1,5 @@
-/* Evidence, durability: Results for the waiting calls of several members are stored at once, in parts where
- * DynamoDB needs it. */
+/* Evidence, durability: One request can bring the results of several members' waiting calls. DynamoDB stores them in several
+ * writes if needed. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   expectCode,

@@ -1,4 +1,4 @@
-/* Evidence, limits: Finding steering inputs behind a long queue reads those only. */
+/* Evidence, limits: Finding the steering inputs behind a long queue reads no other inputs. */
 import { expect, test } from 'vitest'
 import { newRun, openFixture, startRun } from '../../../contracts/session-fixture.ts'
 import { dynamodbClient } from '../../../engines/clients.ts'

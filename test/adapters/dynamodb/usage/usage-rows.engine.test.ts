@@ -1,4 +1,4 @@
-/* Evidence, limits: Sums of usage by session or owner read at most 10,000 rows, and refuse more. */
+/* Evidence, limits: A sum of usage by session or owner reads at most 10,000 rows, and is refused beyond that. */
 import { BatchWriteItemCommand } from '@aws-sdk/client-dynamodb'
 import { expect, test } from 'vitest'
 import { createDynamoUsageLedger } from '../../../../functions/adapters/dynamodb/log/usage/usage-ledger.ts'

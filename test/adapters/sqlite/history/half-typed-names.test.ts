@@ -1,4 +1,4 @@
-/* Evidence, search: Both indexes find prefixes, inner words and symbols, on all pages. */
+/* Evidence, search: Over all pages of a search, both indexes find prefixes, inner parts of words, and symbols. */
 /* A part of a name, such as "node.j" or "oo-bar", finds the texts that contain the name, like on OpenSearch. */
 import { expect, test } from 'vitest'
 import { createSystemClock } from '../../../../functions/adapters/memory/system-clock.ts'

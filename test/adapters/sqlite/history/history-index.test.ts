@@ -1,4 +1,4 @@
-/* Evidence, search: Texts of other tenants and owners change no byte of a search result. */
+/* Evidence, search: A search result does not change by a byte when other tenants or owners store texts. */
 /* Evidence, search: A pointer to a message that is not indexed yet is not reported as missing. */
 import { expect, test } from 'vitest'
 import { createSystemClock } from '../../../../functions/adapters/memory/system-clock.ts'

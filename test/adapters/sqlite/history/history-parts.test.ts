@@ -13,7 +13,7 @@ import { storeMessages } from '../log/stored-messages.ts'
 
 const key = { tenant: 'acme', session: 's-1' }
 const CHUNKS = 100
-/** A call and its result, which has this many documents, each with a unique word. */
+/** A call and its result. The result has `CHUNKS` documents, each with a unique word. */
 const LONG = Array.from({ length: CHUNKS }, (_, n) => `zebra number${n} ${'x '.repeat(1_950)}\n`).join('')
 const OUTPUT = { bytes: LONG.length, lines: CHUNKS, sha256: '', mediaType: 'text/plain', object: 'long' }
 

@@ -1,5 +1,4 @@
-/* Evidence, search: Deletions in any order, beside searches and rebuilds, leave no row of the index when they are
- * complete. */
+/* Evidence, search: After deletions in any order, beside searches and rebuilds, the index has no row of a deleted session. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

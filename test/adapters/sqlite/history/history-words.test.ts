@@ -1,7 +1,6 @@
 /* Evidence, search: Words that are stored after their documents are neither missing nor left over after a crash,
  * change or deletion. */
-/* Evidence, search: Deletions in any order, beside searches and rebuilds, leave no row of the index when they are
- * complete. */
+/* Evidence, search: After deletions in any order, beside searches and rebuilds, the index has no row of a deleted session. */
 import { DatabaseSync } from 'node:sqlite'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { definedFields } from '../../../../functions/domain/defined-fields.ts'

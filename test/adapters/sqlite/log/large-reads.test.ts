@@ -1,4 +1,4 @@
-/* Evidence, limits: Large reads of a log yield to others, and a search reads only a hit's neighbours. */
+/* Evidence, limits: Large reads of a log yield to other work. A search reads only the messages next to each hit. */
 import { expect, test } from 'vitest'
 import { openDatabase } from '../../../../functions/adapters/sqlite/database.ts'
 import { createSqliteLogReader } from '../../../../functions/adapters/sqlite/log/messages/log-reader.ts'

@@ -1,4 +1,4 @@
-/* Evidence, limits: Finding pending deliveries behind a long thread reads those only. */
+/* Evidence, limits: Finding the pending deliveries of a long thread reads no other deliveries. */
 import { expect, test } from 'vitest'
 import { openDatabase, readAll } from '../../../../functions/adapters/sqlite/database.ts'
 import { PENDING_DELIVERIES } from '../../../../functions/adapters/sqlite/log/deliveries/delivery-rows.ts'

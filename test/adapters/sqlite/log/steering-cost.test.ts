@@ -1,4 +1,4 @@
-/* Evidence, limits: Finding steering inputs behind a long queue reads those only. */
+/* Evidence, limits: Finding the steering inputs behind a long queue reads no other inputs. */
 import { expect, test } from 'vitest'
 import { openDatabase, readAll } from '../../../../functions/adapters/sqlite/database.ts'
 import { steeringRuns } from '../../../../functions/adapters/sqlite/log/runs/run-rows.ts'

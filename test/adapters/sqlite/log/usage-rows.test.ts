@@ -1,4 +1,4 @@
-/* Evidence, limits: Sums of usage by session or owner read at most 10,000 rows, and refuse more. */
+/* Evidence, limits: A sum of usage by session or owner reads at most 10,000 rows, and is refused beyond that. */
 import { expect, test } from 'vitest'
 import { openDatabase } from '../../../../functions/adapters/sqlite/database.ts'
 import { createSqliteUsageLedger } from '../../../../functions/adapters/sqlite/log/usage/usage-ledger.ts'

@@ -1,4 +1,5 @@
-/* Evidence, replay: Requests keep to the model's context, and to their prefix between two truncations. */
+/* Evidence, replay: Requests fit the model's context. Between two truncations, each request starts with the same bytes as the
+ * previous one. */
 /* Evidence, replay: Nothing is omitted from a request without a decision. */
 import { afterEach, describe, expect, it } from 'vitest'
 import { CUT_NOTE } from '../../../../functions/log/request/request-context.ts'

@@ -1,5 +1,5 @@
-/* Evidence, replay: For generated logs and policies, requests are valid, within their budget, and a prefix of the
- * next. */
+/* Evidence, replay: For generated logs and policies, each request is valid, fits its budget, and is a prefix of the next
+ * request. */
 import { describe, expect, it } from 'vitest'
 import { sizeRequest } from '../../../../functions/agent/loop/context/context.ts'
 import type { Requested, SizedRequest } from '../../../../functions/agent/loop/context/context.ts'

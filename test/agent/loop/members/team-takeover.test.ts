@@ -1,5 +1,4 @@
-/* Evidence, durability: After a crash a member continues from its own part of the log; an ended one is not asked
- * again. */
+/* Evidence, durability: After a crash, a member continues from its own messages. A member that has ended is not asked again. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createSystemClock } from '../../../../functions/adapters/memory/system-clock.ts'
 import { nextIds } from '../../../../functions/domain/ids.ts'

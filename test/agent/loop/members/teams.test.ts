@@ -1,6 +1,6 @@
-/* Evidence, durability: Members of a team work at one time in one run, pause and resume individually, and count
- * their tokens. */
-/* Evidence, replay: A truncated answer is marked as such in the last round, and for the leader of its member. */
+/* Evidence, durability: Members of a team work concurrently in one run. Each pauses and resumes individually, and its tokens
+ * are counted. */
+/* Evidence, replay: A truncated answer is marked as truncated, in the last round and in a member's result for its leader. */
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Message, ToolMessage } from '../../../../functions/domain/messages/message.ts'
 import { textOf } from '../../../../functions/domain/messages/message.ts'

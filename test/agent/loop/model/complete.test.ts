@@ -1,5 +1,5 @@
-/* Evidence, usage: A completion that is cancelled or deleted before its usage arrives still counts against the
- * budget. */
+/* Evidence, usage: A completion still counts against the budget if it is cancelled, or its session is deleted, before its
+ * usage arrives. */
 import { afterEach, expect, test, vi } from 'vitest'
 import { definedFields } from '../../../../functions/domain/defined-fields.ts'
 import { LeaseLost } from '../../../../functions/domain/errors.ts'

@@ -1,5 +1,5 @@
-/* Evidence, usage: A completion that is cancelled or deleted before its usage arrives still counts against the
- * budget. */
+/* Evidence, usage: A completion still counts against the budget if it is cancelled, or its session is deleted, before its
+ * usage arrives. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, expect, test } from 'vitest'
 import type { ModelRequest } from '../../../../functions/domain/model-request.ts'

@@ -1,4 +1,4 @@
-/* Evidence, replay: A completion numbers at most 2,000 results, and a failure stores nothing that was refused. */
+/* Evidence, replay: A completion numbers the sources of at most 2,000 results. A failed run stores no data that was refused. */
 import { afterEach, expect, test } from 'vitest'
 import { MAX_NUMBERED_RESULTS } from '../../../../functions/domain/messages/source.ts'
 import type { ClosedMessage } from '../../../../functions/domain/messages/closed-message.ts'

@@ -1,6 +1,6 @@
-/* Evidence, replay: Sources are numbered by round and sequence, whatever ends first, and a lost request's numbers
- * repeat. */
-/* Evidence, replay: Citations are found in linear time and never in code; uncited sources leave later requests
+/* Evidence, replay: Sources are numbered by round and sequence, whichever call ends first. A repeated request has the same
+ * numbers. */
+/* Evidence, replay: Citations are found in linear time, and never in code. Uncited sources are dropped from later requests
  * once. */
 import { afterEach, describe, expect, it } from 'vitest'
 import { TooltrailError } from '../../../../functions/domain/errors.ts'

@@ -1,4 +1,4 @@
-/* Evidence, limits: Runs that wait for checks of arguments keep their leases, and ask their models once. */
+/* Evidence, limits: Runs that wait for checks of arguments keep their leases, and each sends its request to the model once. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { checkCalls } from '../../../../functions/agent/loop/tools/call-checks.ts'
 import type { RunState } from '../../../../functions/agent/loop/run-state.ts'

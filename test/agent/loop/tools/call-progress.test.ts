@@ -1,4 +1,4 @@
-/* Evidence, api: A run keeps the tools of its MCP servers; a server that is down is a warning. */
+/* Evidence, api: A run keeps the tools of its MCP servers. A server that is down causes a warning. */
 import { expect, test } from 'vitest'
 import { throttledProgress } from '../../../../functions/agent/loop/tools/call-progress.ts'
 import type { CallProgress, RunEvent } from '../../../../functions/domain/events.ts'

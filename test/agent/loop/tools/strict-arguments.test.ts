@@ -1,4 +1,4 @@
-/* Evidence, limits: Runs that wait for checks of arguments keep their leases, and ask their models once. */
+/* Evidence, limits: Runs that wait for checks of arguments keep their leases, and each sends its request to the model once. */
 import { expect, test } from 'vitest'
 import { checkArguments } from '../../../../functions/agent/loop/tools/strict-arguments.ts'
 import type { Run } from '../../../../functions/domain/runs/run.ts'

@@ -1,4 +1,4 @@
-/* Evidence, limits: Runs that wait for checks of arguments keep their leases, and ask their models once. */
+/* Evidence, limits: Runs that wait for checks of arguments keep their leases, and each sends its request to the model once. */
 import { afterEach, expect, test } from 'vitest'
 import { createSystemClock } from '../../../../functions/adapters/memory/system-clock.ts'
 import type { Clock } from '../../../../functions/ports/clock.ts'

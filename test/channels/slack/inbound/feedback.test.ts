@@ -1,5 +1,5 @@
-/* Evidence, deliveries: Feedback from Slack is stored with its message, once for each person, and found; a decision
- * names its maker. */
+/* Evidence, deliveries: Each person's feedback from Slack is stored once, with its message. A decision names the person who
+ * made it. */
 import { afterEach, expect, test } from 'vitest'
 import type { MessageResource } from '../../../../functions/http/v1/messages/resource.ts'
 import { directMessage, mention } from '../../../slack-server/slack-events.ts'

@@ -1,7 +1,8 @@
-/* Evidence, deliveries: Slack gets 200 within 3 s, however slow its own files and threads are. */
+/* Evidence, deliveries: Slack gets a response with status 200 within 3 s, even if reading files and threads from Slack is
+ * slow. */
 /* Evidence, deliveries: A Slack message that is accepted can be stored on DynamoDB, whatever its characters. */
-/* Evidence, deliveries: No Slack message or webhook enters a session of another owner that has its conversation's
- * id. */
+/* Evidence, deliveries: No Slack message or webhook enters another owner's session, even if that session has the
+ * conversation's id. */
 import { afterEach, describe, expect, test } from 'vitest'
 import {
   channelMessage,

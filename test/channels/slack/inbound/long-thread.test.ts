@@ -1,4 +1,4 @@
-/* Evidence, deliveries: Slack names who decided, and reads the newest messages of a long thread. */
+/* Evidence, deliveries: A message in Slack names the person who decided. The bot reads the newest messages of a long thread. */
 /* A bot mentioned in a long thread reads the newest messages, and the number of missing ones. */
 import { expect, test } from 'vitest'
 import { readInput } from '../../../../functions/channels/slack/inbound/read-input.ts'

@@ -1,4 +1,5 @@
-/* Evidence, deliveries: Slack gets 200 within 3 s, however slow its own files and threads are. */
+/* Evidence, deliveries: Slack gets a response with status 200 within 3 s, even if reading files and threads from Slack is
+ * slow. */
 import { afterEach, expect, test } from 'vitest'
 import { channelMessage, directMessage, mention } from '../../../slack-server/slack-events.ts'
 import { openSlackHarness } from '../harness.ts'

@@ -1,6 +1,6 @@
 /* Evidence, deliveries: Socket Mode continues after a closed, refreshed or silent connection, and does not delay a
  * stop. */
-/* Evidence, limits: Huge JSON and floods from MCP servers or Socket Mode block nothing. */
+/* Evidence, limits: Huge JSON and floods of messages, from MCP servers or Socket Mode, do not block other work. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createSystemClock } from '../../../../functions/adapters/memory/system-clock.ts'

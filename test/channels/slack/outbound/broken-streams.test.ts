@@ -1,4 +1,4 @@
-/* Evidence, deliveries: A long Slack answer arrives whole, also where Slack takes no file or an upload address has
+/* Evidence, deliveries: A long answer reaches Slack completely, even if Slack accepts no file or an upload address has
  * expired. */
 import { afterEach, expect, test } from 'vitest'
 import { directMessage } from '../../../slack-server/slack-events.ts'

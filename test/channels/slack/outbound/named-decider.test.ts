@@ -1,4 +1,4 @@
-/* Evidence, deliveries: Slack names who decided, and reads the newest messages of a long thread. */
+/* Evidence, deliveries: A message in Slack names the person who decided. The bot reads the newest messages of a long thread. */
 /*
  * A message in Slack names only the person who decided. Here a call is decided over the API. U1 then presses a button in Slack
  * before the run ends, which has no effect.

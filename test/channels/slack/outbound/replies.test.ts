@@ -1,5 +1,5 @@
-/* Evidence, deliveries: Slack's Stop stops the run that it meant when it first arrived, however often it is
- * delivered. */
+/* Evidence, deliveries: Slack's Stop stops only the run that was active when the Stop first arrived, however often Slack
+ * delivers it. */
 /* Evidence, deliveries: No text of a tool call, result, progress, member or failure reaches Slack. */
 import { afterEach, describe, expect, test } from 'vitest'
 import { ModelError } from '../../../../functions/ports/model.ts'

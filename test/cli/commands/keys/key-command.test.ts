@@ -1,4 +1,4 @@
-/* Evidence, access: The first key says which of the earlier sessions it sees. */
+/* Evidence, access: The command that creates the first key says which earlier sessions the key can see. */
 import { describe, expect, test } from 'vitest'
 import { changeCaps, isExpired, type ApiKey } from '../../../../functions/domain/keys/api-key.ts'
 import { runKeyCommand } from '../../../../functions/cli/commands/keys/key-command.ts'

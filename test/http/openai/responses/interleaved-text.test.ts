@@ -1,4 +1,4 @@
-/* Evidence, api: In five stream formats, each prefix with its continuation is the whole, in one order. */
+/* Evidence, api: In five stream formats, a stream that is resumed at any event equals the whole stream, in the same order. */
 /*
  * A Response that is read again equals the streamed one, and a resumed stream continues after any number. This also
  * holds if the model writes text between two chunks of a call's arguments, as some servers do.

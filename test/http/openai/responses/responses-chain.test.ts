@@ -1,6 +1,6 @@
 /* Evidence, clients: OpenAI's package works over Responses: streams, resumption, tools, branches and repeated
  * requests. */
-/* Evidence, clients: The work of members and waiting approvals show in each format as its table says. */
+/* Evidence, clients: In each format, members' work and waiting approvals are shown as the format's table describes. */
 import type OpenAI from 'openai'
 import { afterEach, describe, expect, test } from 'vitest'
 import { makeTool } from '../../../agent/harness.ts'

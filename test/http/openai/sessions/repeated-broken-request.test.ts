@@ -1,4 +1,4 @@
-/* Evidence, clients: A repeated turn in a named session is one run, wherever its first request broke off. */
+/* Evidence, clients: A repeated turn in a named session is one run, even if its first request was interrupted at any write. */
 import { afterEach, expect, test } from 'vitest'
 import type { Ports } from '../../../../functions/runtime/program.ts'
 import { expectJson, openHttpHarness, type HttpHarness } from '../../harness.ts'

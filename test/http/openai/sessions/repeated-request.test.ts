@@ -1,4 +1,4 @@
-/* Evidence, clients: A repeated turn in a named session is one run, wherever its first request broke off. */
+/* Evidence, clients: A repeated turn in a named session is one run, even if its first request was interrupted at any write. */
 /* A repeated request attaches to its run, or is a new turn, by one rule (record 31). */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { sha256 } from '../../../../functions/domain/hash.ts'

@@ -1,4 +1,4 @@
-/* Evidence, clients: A client that sends its whole history and names no session stays in one. */
+/* Evidence, clients: A client that sends its whole history without a session id continues in one session. */
 import type OpenAI from 'openai'
 import { afterEach, describe, expect, test } from 'vitest'
 import { sha256 } from '../../../../functions/domain/hash.ts'

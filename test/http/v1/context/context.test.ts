@@ -1,4 +1,4 @@
-/* Evidence, replay: `GET …/context` shows the request that the model server then receives. */
+/* Evidence, replay: `GET …/context` shows the next request exactly as the model server receives it. */
 import { afterEach, describe, expect, it } from 'vitest'
 import { createModels } from '../../../../functions/adapters/models/models.ts'
 import { startOpenAiServer } from '../../../model-server/openai-server.ts'

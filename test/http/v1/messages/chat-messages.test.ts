@@ -1,6 +1,7 @@
 /* Evidence, replay: Images that leave the media window change the prefix once, between two runs, by a recorded
  * decision. */
-/* Evidence, replay: `format=openai` is the whole replay in pages of any size, and reads only the rows of a page. */
+/* Evidence, replay: The pages of `format=openai` contain the whole replay, for any page size. Each page reads only its own
+ * rows. */
 import { fc } from '../../../generators/seeded.ts'
 import { describe, expect, test } from 'vitest'
 import type { Message } from '../../../../functions/domain/messages/message.ts'

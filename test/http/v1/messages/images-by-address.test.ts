@@ -1,4 +1,4 @@
-/* Evidence, api: An image by address is stored before its input is, in every format; otherwise nothing is stored. */
+/* Evidence, api: In every format, an image given by address is stored before its input. If that fails, nothing is stored. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createImageBudget, withImages } from '../../../../functions/http/v1/messages/incoming-images.ts'
 import { ImageUnavailable } from '../../../../functions/ports/image-source.ts'

@@ -1,4 +1,4 @@
-/* Evidence, api: Empty or blank instructions send nothing, and `format=openai` shows none. */
+/* Evidence, api: Empty or blank instructions are not sent to the model, and `format=openai` does not show them. */
 import { afterEach, describe, expect, test } from 'vitest'
 import { expectJson, openHttpHarness } from '../../harness.ts'
 import type { HttpHarness } from '../../harness.ts'

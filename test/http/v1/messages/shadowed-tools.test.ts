@@ -1,4 +1,4 @@
-/* Evidence, api: A client tool takes no protected name; where it replaces a tool, the rows say so. */
+/* Evidence, api: A client tool cannot have a protected name. If it replaces a tool, the rows of its calls say so. */
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Tool } from '../../../../functions/ports/tool.ts'
 import { makeTool, type Turn } from '../../../agent/harness.ts'

@@ -1,6 +1,6 @@
 /* Evidence, api: Responses, events and callbacks show raw arguments, a session's user and the input of a waiting
  * run. */
-/* Evidence, limits: A follower of a run that has not started does not hold its input in memory. */
+/* Evidence, limits: While a follower waits for a run to start, the run's input is not kept in memory. */
 import { afterEach, describe, expect, test } from 'vitest'
 import { makeTool } from '../../../agent/harness.ts'
 import { expectJson, heldTurn, openHttpHarness } from '../../harness.ts'

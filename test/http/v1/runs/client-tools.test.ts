@@ -1,4 +1,4 @@
-/* Evidence, limits: No person is asked about a call whose arguments do not fit, and checking them takes bounded
+/* Evidence, limits: No person is asked about a call whose arguments do not fit the schema. Checking arguments takes bounded
  * time. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { builtInTools } from '../../../../functions/runtime/built-in-tools.ts'

@@ -1,4 +1,4 @@
-/* Evidence, api: A repeated `continue` is the run that it joined, also after that run has ended. */
+/* Evidence, api: A repeated `continue` returns the run that the first one joined, even after that run has ended. */
 import { afterEach, expect, test } from 'vitest'
 import { eventually } from '../../../eventually.ts'
 import { expectJson, heldTurn, openHttpHarness } from '../../harness.ts'

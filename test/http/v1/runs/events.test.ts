@@ -1,4 +1,4 @@
-/* Evidence, api: A late or returning follower gets the round from its start, and nothing twice. */
+/* Evidence, api: A follower that joins late or returns gets the current round from its start, and gets nothing twice. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { makeTool } from '../../../agent/harness.ts'
 import { eventStream, frame } from '../../../../functions/http/streaming/event-stream.ts'

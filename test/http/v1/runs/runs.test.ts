@@ -1,4 +1,4 @@
-/* Evidence, api: A client that answers a pause and follows gets only a pause that ends the stream. */
+/* Evidence, api: A client that answers a pause and then follows the run gets only the pause that ends the stream. */
 import { afterEach, describe, expect, test } from 'vitest'
 import { expectJson, heldTurn, openHttpHarness, type HttpHarness } from '../../harness.ts'
 import { makeTool } from '../../../agent/harness.ts'

@@ -1,5 +1,5 @@
-/* Evidence, durability: Members of a team work at one time in one run, pause and resume individually, and count
- * their tokens. */
+/* Evidence, durability: Members of a team work concurrently in one run. Each pauses and resumes individually, and its tokens
+ * are counted. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { definedFields } from '../../../../functions/domain/defined-fields.ts'
 import { createDemoModel } from '../../../../functions/adapters/models/demo/demo.ts'

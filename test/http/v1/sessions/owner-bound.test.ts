@@ -1,4 +1,4 @@
-/* Evidence, access: A key bound to an owner sees that owner's data only, in every session that it has acted in. */
+/* Evidence, access: A key bound to an owner sees only that owner's data, in every session that the key has changed. */
 import { afterEach, expect, test } from 'vitest'
 import { readOutput } from '../../../../functions/tools/read-output.ts'
 import { searchHistory } from '../../../../functions/tools/search-history.ts'

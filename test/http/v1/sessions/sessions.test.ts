@@ -1,4 +1,4 @@
-/* Evidence, durability: A deletion is completed once search finds none of its documents. */
+/* Evidence, durability: A deletion completes only when search finds none of the session's documents. */
 import { TooltrailError } from '../../../../functions/domain/errors.ts'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { expectJson, openHttpHarness } from '../../harness.ts'

@@ -1,4 +1,4 @@
-/* Evidence, imports: A write between two steps of an import ends its run; the rest of the turn becomes another run. */
+/* Evidence, imports: A write between two steps of an import ends the imported run. The rest of the turn becomes another run. */
 import { afterEach, describe, expect, test } from 'vitest'
 import type { LogImport } from '../../../../functions/ports/log-import.ts'
 import { comparable, exportLines, parentPlaces, type ExportedMessage } from '../../../e2e/backend/exported.ts'

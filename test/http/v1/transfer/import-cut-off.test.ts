@@ -1,4 +1,4 @@
-/* Evidence, imports: An import loses nothing and stores nothing twice, wherever it is cut off. */
+/* Evidence, imports: An import that is aborted at any point and repeated loses nothing and stores nothing twice. */
 import { afterEach, describe, expect, test } from 'vitest'
 import type { LogImport } from '../../../../functions/ports/log-import.ts'
 import { comparable, exportLines } from '../../../e2e/backend/exported.ts'

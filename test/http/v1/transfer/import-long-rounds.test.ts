@@ -1,6 +1,6 @@
-/* Evidence, imports: A round that spans steps of an import keeps its results, whatever enters the session
- * meanwhile. */
-/* Evidence, limits: The memory of an import is bounded, whatever its messages, calls and members are. */
+/* Evidence, imports: A round that spans several steps of an import keeps its results, even if other messages arrive between
+ * the steps. */
+/* Evidence, limits: An import needs bounded memory, whatever its messages, calls and members are. */
 import { afterEach, describe, expect, test } from 'vitest'
 import type { ImportStep } from '../../../../functions/domain/messages/imported.ts'
 import type { RequestMessage } from '../../../../functions/domain/model-request.ts'

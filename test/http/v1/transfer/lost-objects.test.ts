@@ -1,4 +1,4 @@
-/* Evidence, imports: A lost object stops no import, fork or export. */
+/* Evidence, imports: Imports, forks and exports succeed even if an object is lost. */
 import { afterEach, expect, test } from 'vitest'
 import { expectJson, openHttpHarness } from '../../harness.ts'
 import type { HttpHarness } from '../../harness.ts'

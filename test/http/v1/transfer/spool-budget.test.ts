@@ -1,4 +1,4 @@
-/* Evidence, limits: Lines of imports that wait on disk are bounded: 2 GB of a tenant, 4 GB of a process. */
+/* Evidence, limits: Import lines that wait on disk are limited to 2 GB per tenant and 4 GB per process. */
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

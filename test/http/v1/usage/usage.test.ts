@@ -1,6 +1,6 @@
-/* Evidence, usage: Each completion's tokens count once, and stay when the session is deleted. */
-/* Evidence, usage: A completion that is cancelled or deleted before its usage arrives still counts against the
- * budget. */
+/* Evidence, usage: The tokens of each completion count once, and remain counted after the session is deleted. */
+/* Evidence, usage: A completion still counts against the budget if it is cancelled, or its session is deleted, before its
+ * usage arrives. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { definedFields } from '../../../../functions/domain/defined-fields.ts'
 import { expectJson, heldTurn, openHttpHarness } from '../../harness.ts'

@@ -241,7 +241,7 @@ function endCondition(lease: Lease, { outcome }: RunEnd, header: Item): Conditio
 }
 
 /**
- * If the last activity is at most this long after the latest message, lists use the message's time for both. One list
+ * If the last activity is at most this long after the latest message, lists use the message's time for both times. One list
  * entry then serves both sort orders.
  */
 const SAME_ACTIVITY_MS = 2_000

@@ -17,9 +17,9 @@ const DAY_MS = 86_400_000
 const MAX_PASSES = 7
 
 /**
- * Adopts sessions of earlier versions among the next `limit` entries of the index by tenant. A pass reads the whole
- * index, and an item stores its progress. The last pass is a repeated one that finds no such session. Returns whether
- * the pass has more entries. Rejects if a session could not be adopted; the next call then begins after these entries.
+ * Adopts sessions of earlier versions among the next `limit` entries of the index by tenant. A pass reads the whole index, and
+ * an item stores its progress. Passes are repeated until one finds no such session. Returns whether the pass has more entries.
+ * Rejects if a session could not be adopted; the next call then begins after these entries.
  */
 export async function adoptOldSessions(dependencies: DynamoDependencies, limit: number): Promise<boolean> {
   const rows = createSessionRows(dependencies)
