@@ -226,7 +226,7 @@ export function completionOf(turn: Exclude<Turn, (...args: never[]) => unknown>)
   }
 }
 
-/** A store that needs many ticks of the event loop for a result. Work that does not wait for it happens first. */
+/** A store that needs many ticks of the event loop for a result. Work that does not wait for the result happens first. */
 export const withSlowResults = (ports: Ports): Ports => ({
   ...ports,
   log: {

@@ -106,7 +106,7 @@ export function longImportsContract(engine: Engine): void {
 const results = (messages: readonly Message[]): string[] =>
   messages.flatMap((one) => (one.role === 'tool' ? [textOf(one.parts).split('.')[0] ?? ''] : []))
 
-/** Each completion with calls is followed by one result for each, in their order. */
+/** Each completion with calls is followed by one result for each call, in the order of the calls. */
 function expectValid(request: ReturnType<typeof replay>): void {
   const waiting: string[] = []
   for (const message of request) {

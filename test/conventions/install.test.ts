@@ -116,7 +116,7 @@ describe('an installation without development packages', () => {
     expect(run()).toMatchObject({ status: 0, stdout: 'went on\n', stderr: '' })
   })
 
-  // The check is no `pretest` script, because npm skips these if `ignore-scripts` is set.
+  // The check is no `pretest` script, because npm skips such scripts if `ignore-scripts` is set.
   const alone = /^(?:exec )?node --import \.\/scripts\/require-node\.mjs [^&|;]*functions\/[\w/-]+\.ts(?: \w+)?$/
   const others = Object.keys(scripts).filter(
     (name) => !['check', 'postinstall'].includes(name) && !alone.test(scripts[name] ?? ''),

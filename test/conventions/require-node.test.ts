@@ -65,7 +65,7 @@ describe('a tree without installed packages', () => {
 })
 
 describe('the check of the Node version precedes', () => {
-  // The check is no `prestart` script, because npm skips these if `ignore-scripts` is set.
+  // The check is no `prestart` script, because npm skips such scripts if `ignore-scripts` is set.
   test.each(['start', 'dev', 'keys', 'rebuild', 'status', 'redrive', 'slack', 'webhook', 'import', 'smoke'])(
     'npm run %s',
     (name) => {

@@ -37,7 +37,7 @@ function withResults(row: ToolMessage, rolled: number): ToolMessage {
   }
 }
 
-/** Records the source numbers that its request assigned, like the loop. */
+/** Adds the source numbers that the completion's request assigned, like the loop. */
 function completing(message: AssistantMessage, before: readonly Message[], rolled: number): AssistantMessage {
   const leaders = before.filter(isLeaders)
   const known = recordedNumbers(leaders)

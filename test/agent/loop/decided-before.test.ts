@@ -57,7 +57,7 @@ async function converse(): Promise<void> {
 }
 
 describe('a decision for a request without a completion, after a takeover,', () => {
-  /** A session whose current request is the first one with a cut. */
+  /** A session whose current request is the first request with a truncation. */
   async function cutInProgress(policies: Partial<Agent['policies']>): Promise<string> {
     const script = [...Array.from({ length: 12 }, () => answer), lost]
     harness = await openHarness({ script, policies })

@@ -187,7 +187,8 @@ export async function crashAtEveryStep(bench: CrashBench, scenario: Scenario, wh
 }
 
 /**
- * A session whose program is killed by each of these faults: by the first one, and by the next one when it continues the session.
+ * Faults that kill the program of one session, one after the other. Each later fault kills the program that continues the
+ * session.
  */
 export interface Crash {
   readonly scenario: Scenario

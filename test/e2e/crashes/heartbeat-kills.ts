@@ -6,7 +6,7 @@ import { crashOneByOne, createCrashBench, type Crash } from './crash-runner.ts'
 import { scenarios } from './scenarios.ts'
 import { scriptedModel } from './parts/scripted-model.ts'
 
-/** Heartbeats have an interval of 15 s. With this factor there are ten while a slow tool executes. */
+/** Heartbeats have an interval of 15 s. With this factor, ten heartbeats occur while a slow tool executes. */
 const HURRY = 400
 
 /** Kills the program before and after these heartbeats of these scenarios. */

@@ -95,7 +95,7 @@ export function expectReplayable(session: string, messages: readonly Message[], 
   }
 }
 
-/** Returns the effects of a session's tools, and its runs that no client ended. */
+/** The effects of a session's tools, and the session's runs that no client ended. */
 interface Effects {
   readonly session: string
   readonly completed: ReadonlySet<string>

@@ -41,7 +41,10 @@ interface Client {
   kills: number
 }
 
-/** Kills programs at any moment, also while the model streams and tools execute: `kills` times in all, an even number. */
+/**
+ * Kills programs at any moment, also while the model streams and tools execute. `kills`, an even number, is the total number of
+ * kills.
+ */
 export const randomKillsOn = (backend: Backend, kills: number) =>
   test(
     `every session ends after ${kills} kills at random times, including during streams and tools, on ${backend.name}`,

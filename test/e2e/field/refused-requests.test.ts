@@ -78,7 +78,8 @@ describe.each(WIRES)('on %s', (wire) => {
     expect(await wires.ask(session, 'the first input')).toMatchObject({ status: 'completed', error: null })
     wires.refuse(({ hasMedia }) => (hasMedia ? { status: 413, message: 'Request Entity Too Large' } : undefined))
     expect(await wires.ask(session, withImage('look'))).toMatchObject({ status: 'completed', error: null })
-    // The whole request, a smaller one, and then other forms of the whole one, up to the form without the image.
+    // The requests are the whole request, a smaller request, and then other forms of the whole request. The last form has no
+    // image.
     const [, ...asked] = wires.requests()
     expect(asked.map(({ text }) => text.includes('the first input'))).toEqual(asked.map((_, index) => index !== 1))
     expect(asked.map(({ hasMedia }) => hasMedia)).toEqual(asked.map((_, index) => index < asked.length - 1))

@@ -134,8 +134,8 @@ export const transcriptsOn = (backend: Backend, choose = (all: readonly Conversa
     })
 
     /**
-     * Searches each query about the chosen conversations. Returns, by kind of query, the ranks of the sought events; −1 for a
-     * missing one.
+     * Searches each query about the chosen conversations. Returns, by kind of query, the ranks of the sought events; −1 for an
+     * event that was not found.
      */
     async function ranksOfQueries(): Promise<Map<string, number[]>> {
       const ranks = new Map<string, number[]>()

@@ -86,8 +86,8 @@ interface Step {
   readonly of: Requested
   readonly sized: SizedRequest
   /**
-   * Whether this request must extend the previous one. After a decision, or after the end of a run that policies consider, it
-   * need not.
+   * Whether this request must extend the previous one. After a decision, or after the end of a run that policies consider, the
+   * request need not extend the previous one.
    */
   readonly extendsLast: boolean
 }

@@ -40,7 +40,7 @@ function post(world: World, process: Process, { delivery, signal }: Work, arrive
   })
 }
 
-/** Checks the promise to a channel: a run whose delivery begins has started. */
+/** Checks a promise to channels: when a delivery begins, its run has started. */
 function checkWork(world: World, { delivery, run }: Work): void {
   if (run.status === 'queued') world.faults.push(`a run whose delivery begins has started: ${delivery.id}`)
 }

@@ -34,7 +34,7 @@ const bodies = {
   'without earlier messages': [said('Do it')],
 }
 
-/** `leaves`: as soon as the response begins. */
+/** `leaves`: whether the client disconnects as soon as the response begins. */
 async function send(messages: readonly object[], retries: number, leaves = false): Promise<[number, string | null]> {
   if (harness === undefined) throw new Error('no program is open')
   const headers = { 'x-session-id': 'job', 'x-stainless-retry-count': String(retries) }
