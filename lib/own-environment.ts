@@ -71,7 +71,7 @@ export const OWN_ENVIRONMENT = {
     hostedZone: { id: 'Z0123456789ABCDEFGHIJ', name: 'example.com' },
   },
 
-  // Ids of VPC endpoints through which alone the API can be reached, such as ['vpce-0123456789abcdef0']. They replace a
+  // Ids of VPC endpoints, such as ['vpce-0123456789abcdef0']. If set, the API can be reached only through them. They replace a
   // custom domain.
   vpcEndpoints: undefined,
 

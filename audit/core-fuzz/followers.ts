@@ -46,10 +46,7 @@ export async function startFollower(world: World, accepted: Accepted): Promise<F
   return { runId, ids }
 }
 
-/**
- * Checks a follower that resumes: the events before its disconnection and those after its resumption are together all
- * events, each once.
- */
+/** Checks that a resumed follower got every event exactly once, before its disconnection or after its resumption. */
 export async function checkFollower(world: World, { runId, ids }: Follower): Promise<void> {
   const last = ids.at(-1)
   if (last === undefined) return

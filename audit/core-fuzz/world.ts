@@ -38,7 +38,8 @@ export interface World {
   crash(): void
   living(): readonly Process[]
   /**
-   * Two probabilities of equal size: that a call to the store fails before its execution, and that it fails after it.
+   * Probability that a call to the store fails before its execution. The probability that a call fails after its execution is
+   * equal.
    */
   failing: number
   /** Executes an operation and counts its outcome. Returns undefined if it failed. */

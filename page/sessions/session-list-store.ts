@@ -103,9 +103,9 @@ export function openSessionList(): SessionListStore {
 }
 
 /**
- * Creates a function that reads the first page of a list. It resolves to a function that adds this page to the list;
- * call that one only if the page is shown. It also keeps the page's tag. The tag of a page that is not shown must not
- * be kept, because a later response 304 would then hide the page.
+ * Creates a function that reads the first page of a list. It resolves to a function that adds this page to the list; call that
+ * function only if the page is shown. It also keeps the page's tag. The tag of a page that is not shown must not be kept,
+ * because a later response 304 would then hide the page.
  */
 function firstPageReader() {
   let shown: { readonly filters: SessionFilters; readonly etag: string | undefined } | undefined

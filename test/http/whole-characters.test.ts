@@ -1,6 +1,7 @@
 /*
- * A half of a surrogate pair is no character: strict readers of JSON and UTF-8 refuse a text that has one, and so do providers. No
- * request to a model, no stream and no document of ours has one, wherever a model or a client splits its texts.
+ * Half of a surrogate pair is not a character. Strict readers of JSON and UTF-8 refuse a text with such a half, and so do
+ * providers. Our requests to models, our streams and our documents contain no halves, wherever a model or a client splits its
+ * texts.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createModels } from '../../functions/adapters/models/models.ts'
@@ -58,7 +59,7 @@ const FORMATS: { readonly [name: string]: () => Promise<string> } = {
 }
 const next = (): string => `n${++sessions}`
 
-/** The texts of a stream's frames; fails for a frame that has a half. */
+/** The texts of a stream's frames; fails for a frame that has half a character. */
 function framesOf(stream: string): readonly { readonly [field: string]: unknown }[] {
   expect(halfCharacters(stream), stream).toBe(0)
   return stream

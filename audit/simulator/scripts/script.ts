@@ -122,7 +122,7 @@ export type Fault = { readonly at: number } & (
       readonly milliseconds: number
       readonly leavesRequests: boolean
     }
-  /** Each process dies that gets the response to a request with this name for this session. */
+  /** Each process that gets the response to a request with this name for this session dies. */
   | { readonly type: 'poison'; readonly session: number; readonly call: string; readonly milliseconds: number }
   | { readonly type: 'restart'; readonly server: number; readonly milliseconds: number }
   | { readonly type: 'clock'; readonly server: number; readonly milliseconds: number }

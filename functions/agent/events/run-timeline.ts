@@ -186,7 +186,7 @@ function* showNotice(state: State, notice: RunNotice, position: EventPosition | 
   yield* showUnplaced(state, ({ id, parentMessageId = '' }) => calls.includes(id) && !positioned.has(parentMessageId))
 }
 
-/** The calls that the last pause before the next notice waited for. */
+/** Returns the calls for which the run waited in the last pause before the next notice. */
 function pausedCalls({ notices, next }: State): readonly string[] {
   const pause = notices.slice(0, next).findLast(({ type }) => type === 'run.paused')
   return pause?.type === 'run.paused' ? pause.calls : []

@@ -36,7 +36,7 @@ const PLACING = /^(?:after|before|around|sort|order|group|metadata(?:\..*)?)$/su
 const isPlacing = (target: string, { path: [name], code }: Issue): boolean =>
   target === 'query' && typeof name === 'string' && (PLACING.test(name) || (name === 'q' && code === 'custom'))
 
-/** The error for a request with wrong fields; its message names the first. */
+/** The error for a request with wrong fields; its message names the first wrong field. */
 export function invalidRequest(errors: readonly InvalidField[], status: 400 | 422 = 400): RequestError {
   const [first] = errors
   const detail =

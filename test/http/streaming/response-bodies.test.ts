@@ -45,7 +45,7 @@ test('unread bytes are limited over all clients, and a leaving client releases i
   await third.read()
   expect(all.isCrowded()).toBe(true)
   await third.cancel()
-  // The budget already contains this text for `slow`, so a second reader needs no more.
+  // The budget already contains this text for `slow`, so a second reader of this text needs no further budget.
   expect(await whole(shared.pieces(TEXT))).toBe(TEXT)
   await slow.cancel()
   shared.assertBudget(500_000)

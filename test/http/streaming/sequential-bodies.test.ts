@@ -53,7 +53,7 @@ test('waiting clients get budget in order, and a client that left is skipped', a
   const count = { made: 0 }
   const waiting = ['b', 'c', 'd'].map((letter) => streamOf(shared, [text(letter)], count))
   const pieces = waiting.map((one) => one.next())
-  // On a busy machine, a text that is not built yet could overtake the waiting ones.
+  // On a busy machine, a text that is not built yet could overtake the waiting texts.
   await expect.poll(() => count.made).toBe(3)
   expect(await isPending(Promise.race(pieces))).toBe(true)
   await waiting[0]?.return()

@@ -29,7 +29,7 @@ test('deleted data is overwritten in the file, and a rebuild removes its words f
   expect(residue()).toContain('INPUTQZXQ')
   await ports.deletion.tombstone(key)
   await continueDeletion(ports, key, Number.POSITIVE_INFINITY)
-  // Whole words of the index, in lower case; never a text.
+  // The remains are whole words of the index, in lower case, and never a text.
   expect(residue().filter((word) => word !== word.toLowerCase())).toEqual([])
   await harness.rebuildHistory()
   expect(residue()).toEqual([])

@@ -53,8 +53,8 @@ interface Asking {
 
 /**
  * Requests the model's next completion. Returns undefined when the request was cut off: nothing is stored, and another process
- * sends it again. Rejects with `CompletionFailed`. A request fails, too, if it was cut off after it had the whole time of a
- * process.
+ * sends it again. Rejects with `CompletionFailed`. A request fails, too, if it was cut off although it had the whole lifetime
+ * of a process.
  */
 export async function nextCompletion(state: RunState, thread: Thread, asking: Asking): Promise<Completion | undefined> {
   try {

@@ -45,7 +45,7 @@ export interface ChatInput<Part = RequestPart> {
   readonly fresh: readonly PlacedMessage[]
   /** The user's new content, by message; may be empty. */
   readonly said: readonly Said<Part>[]
-  /** Undefined if the request names none: a request that continues a run keeps those of the run. */
+  /** Undefined if the request names no tools: a request that continues a run keeps the run's tools. */
   readonly tools: readonly ClientTool[] | undefined
   /** The path of each tool's name, if the request's list of tools has another form. */
   readonly toolPaths?: readonly string[]

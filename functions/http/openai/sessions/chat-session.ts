@@ -68,13 +68,13 @@ export async function acceptChatTurn(dependencies: RouteDependencies, turn: Read
   return { ...followed, runId, ...definedFields({ attempt: noted.attempt }) }
 }
 
-/** The tools and instructions of this request, which hold for the rounds after the results that it brings. */
+/** The tools and instructions of this request, which apply to the rounds after the request's results. */
 const newestOf = ({ input, instructions }: ChatTurn): NewestRequest => ({
   clientTools: input.tools,
   instructions: instructions ?? input.instructions ?? instructions,
 })
 
-/** The session of a request with an idempotency key that names none: the same for its repetition. */
+/** The session id of a request that has an idempotency key and names no session. A repeated request gets the same id. */
 const keyedSession = (turn: ChatTurn): string | undefined =>
   turn.idempotencyKey === undefined
     ? undefined

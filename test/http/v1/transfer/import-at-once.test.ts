@@ -49,7 +49,8 @@ const withoutRound = (message: ExportedMessage): unknown => ({
 
 interface Fault {
   /**
-   * Number of the disturbed append, counted from 1. `come` is awaited before this append. Without `come`, the process dies there.
+   * Number of the disturbed append, counted from 1. `come` is awaited before this append. Without `come`, the process dies at
+   * this append.
    */
   at: number
   come?: () => Promise<unknown>

@@ -88,7 +88,7 @@ const say = (session: string, content: string): Promise<object> =>
 const KEY = { 'idempotency-key': 'k' }
 
 /**
- * Checks that each completion with calls is followed by one result for each, in order, and that no other results exist.
+ * Checks that each completion with calls is followed by one result for each call, in order, and that no other results exist.
  */
 function expectValid(messages: readonly RequestMessage[], what: string): void {
   for (let at = 0; at < messages.length;) {
