@@ -37,8 +37,8 @@ export function acceptedRun(
 }
 
 /**
- * The tools and instructions of a request that continues a run by bringing tool results. Absent fields keep those of the
- * run. `instructions: null` removes those of the run, so that those of the session hold.
+ * The tools and instructions of a request that continues a run by bringing tool results. An absent field keeps the value of the
+ * run. `instructions: null` removes the run's instructions, so that the session's instructions apply.
  */
 export interface NewestRequest {
   readonly clientTools?: readonly ClientTool[] | undefined
