@@ -7,38 +7,31 @@ export const LOOP_MUTANTS = [
   ...inFile(`${LOOP}/run-loop.ts`, [
     [
       'a completion is stored while results are being stored',
-      '    try {\n      await state.writer.settled()\n      if (state',
-      '    try {\n      if (state',
-    ],
-    [
-      'a completion that is not stored is not counted',
-      'if (roundsOf(thread) === rounds) await',
-      'if (roundsOf(thread) < rounds) await',
+      '    await state.writer.settled() // Rule 3.\n    // Rule 6.',
+      '    // Rule 6.',
     ],
     [
       'a completion is stored although the work must stop',
       '    if (state.writer.signal.aborted) throw new CompletionFailed(state.writer.signal.reason, completion.parts)\n',
       '',
     ],
-    ['the hand-over is not looked at', 'if (afterRound.aborted) return', 'if (afterRound === null) return'],
+    [
+      'the hand-over is not looked at',
+      "if (stops.afterRound.aborted) return 'handed_off'\n        const ending",
+      'const ending',
+    ],
     [
       'hand-over without awaiting results',
-      '  await state.writer.settled()\n  await state.writer.release',
+      '  await state.writer.settled() // Rule 3.\n  await state.writer.release',
       '  await state.writer.release',
     ],
     ['hand-over without releasing', '  await state.writer.release()\n', ''],
-    ['the last round goes on', '    if (over !== undefined) return end', '    if (over === null) return end'],
     [
       'a run ends while results of its last round are being stored',
-      '  await state.writer.settled()\n  if (isLeaders(thread))',
-      '  if (isLeaders(thread))',
+      '        await state.writer.settled() // Rule 3.\n        return ends.finish',
+      '        return ends.finish',
     ],
     ['a keeper goes on after its run', '      state.writer.stop()\n', ''],
-    [
-      'there is no last round',
-      'const last = lastRoundReason(thread)\n',
-      'const last = lastRoundReason({ ...thread, messages: [] })\n',
-    ],
     [
       'a pause without looking at the rows again',
       'ownCalls(thread).map((row) => reads.reader.message',
@@ -46,7 +39,7 @@ export const LOOP_MUTANTS = [
     ],
     [
       'a pause without awaiting results',
-      'const { reads, writer } = state\n  await writer.settled()\n  // Some',
+      'const { reads, writer } = state\n  await writer.settled() // Rule 3.\n  // Some',
       'const { reads, writer } = state\n  // Some',
     ],
     [
@@ -61,10 +54,10 @@ export const LOOP_MUTANTS = [
     ],
     [
       'a steering input comes before results',
-      '.queued === 0) return\n  await writer.settled()\n',
+      '.queued === 0) return\n  await writer.settled() // Rule 3.\n',
       '.queued === 0) return\n',
     ],
-    ['a steering input is not sent to the model', '    if (message !== undefined) remember(thread, [message])\n', ''],
+    ['a steering input is not sent to the model', '    if (message !== undefined) remember(leader, [message])\n', ''],
   ]),
   ...inFile(`${LOOP}/run-ending.ts`, [
     ['a refused end is not tried as cancelled', '?? (await endCancelled())', ''],
@@ -88,7 +81,11 @@ export const LOOP_MUTANTS = [
       "return { outcome: 'failed', stopReason: 'error', error, message }",
       "return { outcome: 'cancelled', stopReason: 'error', error, message }",
     ],
-    ['a lost lease ends the run', "if (isLeaseLost(error)) return 'lost'", "if (error === null) return 'lost'"],
+    [
+      'a lost lease ends the run',
+      "if (isLeaseLost(error)) return { phase: 'lost' }",
+      "if (error === null) return { phase: 'lost' }",
+    ],
     [
       'a run ends without its results',
       'await state.writer.settled().catch((refusal: unknown) => withoutResult(state, error, refusal))\n',
@@ -104,12 +101,7 @@ export const LOOP_MUTANTS = [
   ]),
   ...inFile(`${LOOP}/open-run.ts`, [
     ['a cancel that was found is not looked at first', '    rejectCancelled(held)\n', ''],
-    [
-      'refused calls of a dead holder are not stored',
-      '  for (const thread of threadsOf(leader)) await storeRefused(state, thread)\n',
-      '',
-    ],
-    ['nothing is repaired', '  for (const thread of threadsOf(leader)) await repairCalls(state, thread)\n', ''],
+    ['nothing is repaired', '  for (const thread of threadsOf(state.leader)) await repairCalls(state, thread)\n', ''],
     [
       'a crash loop is never given up',
       '    if (crashLoop === undefined) {',
@@ -117,34 +109,31 @@ export const LOOP_MUTANTS = [
     ],
     [
       'what crashes again and again is loaded before it is given up',
-      '    const crashLoop = endOfCrashLoop(state)\n',
-      '    await loadContext(state.store.reader, held.lease, held.run.id, state.leader.agent)\n    const crashLoop = endOfCrashLoop(state)\n',
+      '    const crashLoop = endOfCrashLoop(opening)\n',
+      '    await loadContext(opening.reads.reader, opening.writer.key, held.run.id, opening.leader.agent)\n    const crashLoop = endOfCrashLoop(opening)\n',
     ],
-    ['what summaries took is forgotten', '  takeNoteOfSummaries(leader, held.run, messages)\n', ''],
-    ['the session of another is shown', 'held.session ?? (await readSession(state))', 'unreadSession(held)'],
-    ['a run that cannot be opened keeps its lease', '  state.writer.stop()\n  return undefined', '  return undefined'],
-    ['a run that cannot be opened is left as it is', '    await stopAfter(state, error)\n', ''],
+    ['what summaries took is forgotten', '  takeNoteOfSummaries(leader, run, messages)\n', ''],
+    [
+      'the session of another is shown',
+      'held.session ?? (await readSession(opening))',
+      '({ ...held.session, ...opening.writer.key, agent: held.run.agent } as Session)',
+    ],
+    ['a run that cannot be opened keeps its lease', '  opening.writer.stop()\n  return { phase', '  return { phase'],
     [
       'repaired rows are executed again',
-      '  remember(thread, await state.writer.interruptCalls(',
-      '  void (await state.writer.interruptCalls(',
+      'remember(thread, await writer.interruptCalls(interrupted))',
+      'await writer.interruptCalls(interrupted)',
     ],
-    ['every tool may run again', '?.idempotent === true', '?.idempotent !== undefined'],
-    ['no tool may run again', '?.idempotent === true', '?.idempotent === undefined'],
-    [
-      'allowed calls are repaired',
-      "row.status === 'running' && !isRepeatable(row)",
-      "row.status !== 'waiting' && !isRepeatable(row)",
-    ],
+    ['a run that cannot be opened is left as it is', '    await stopAfter(run, error)\n', ''],
   ]),
   ...inFile(`${LOOP}/open-thread.ts`, [
     [
       'a model or tools that do not open are waited for',
-      'await raceAbort(withinTime(OPEN_MS, who, open), state.writer.signal)',
+      'await raceAbort(withinTime(OPEN_MS, who, open), writer.signal)',
       'await open()',
     ],
   ]),
-  ...inFile(`${LOOP}/lease-keeper.ts`, [
+  ...inFile(`${LOOP}/writer/lease-keeper.ts`, [
     ['no margin', 'until - LEASE_MARGIN_MS', 'until'],
     ['no watch by the clock alone', '  void every(POLL_MS, async () => check()) //', '  //'],
     [
@@ -185,7 +174,7 @@ export const LOOP_MUTANTS = [
     ['looks every 5 s', 'const POLL_MS = 500', 'const POLL_MS = 5_000'],
     ['stopping ends nothing', 'stop: () => stopped.abort()', 'stop: () => undefined'],
   ]),
-  ...inFile('functions/agent/loop/retrying-store.ts', [
+  ...inFile('functions/agent/loop/writer/retrying-store.ts', [
     [
       'a store that does not come back is waited for',
       "return await raceAbort(withinTime(timeoutMs, 'the store', attempt), signal)",

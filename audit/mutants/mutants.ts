@@ -9,6 +9,7 @@ import { LOOP_MUTANTS } from './loop.ts'
 import { MCP_MUTANTS } from './mcp.ts'
 import type { Mutant } from './mutant.ts'
 import { nearestTo } from './nearest.ts'
+import { STEP_MUTANTS, TEAM_STEP_MUTANTS } from './next-step.ts'
 import { IMPORT_MUTANTS, OUTSIDE_MUTANTS } from './outside.ts'
 import { PROCESS_MUTANTS } from './processes.ts'
 import { ROUND_MUTANTS } from './rounds.ts'
@@ -74,11 +75,11 @@ const COSTS = ['sessions/lists/session-list', 'runs/steering-cost', 'runs/follow
 /** Each list of mutants with its suites. The suites run one after the other until one detects the mutant. */
 export const LISTS: readonly { readonly mutants: readonly Mutant[]; readonly suites: readonly Suite[] }[] = [
   {
-    mutants: [...LOOP_MUTANTS, ...ROUND_MUTANTS, ...RUN_WRITER_MUTANTS],
+    mutants: [...LOOP_MUTANTS, ...ROUND_MUTANTS, ...RUN_WRITER_MUTANTS, ...STEP_MUTANTS],
     suites: [firstSeeds, agent, otherSeeds, vitest('agent, long', ...LONG)],
   },
   {
-    mutants: [...TEAM_MUTANTS, ...SHARED_WRITER_MUTANTS],
+    mutants: [...TEAM_MUTANTS, ...SHARED_WRITER_MUTANTS, ...TEAM_STEP_MUTANTS],
     suites: [
       vitest('teams', 'test/agent/loop/members'),
       vitest('consolidation', 'test/agent/loop/context/consolidation'),

@@ -25,10 +25,7 @@ export const ROUND_MUTANTS = [
       'new Set([leader.runId, ...turn.slice(0, 0)',
     ],
   ]),
-  ...inFile('functions/agent/loop/tools/tool-batch.ts', [
-    ['more calls than may be', '.slice(0, MAX_ROUND_CALLS)', '.slice(0)'],
-    ['results carry no generation', '    generation: writer.generation,\n', '    generation: 0,\n'],
-    ['sequences are all 0', '    sequence,\n', '    sequence: 0,\n'],
+  ...inFile('functions/agent/loop/tools/execute-calls.ts', [
     [
       'a newer client tool keeps an approved call from executing',
       "if (row.origin === 'client' || (tool === undefined && isClientTool(",
@@ -59,24 +56,13 @@ export const ROUND_MUTANTS = [
     ['ids repeated in a batch stay', "call.id === '' || used.has(call.id)", "call.id === ''"],
   ]),
   ...inFile('functions/agent/loop/model/unstored-usage.ts', [
-    ['what the log holds counts twice', 'if (storing !== undefined && (await isStored(state, storing))) return', ''],
+    ['what the log holds counts twice', 'begun === undefined || !(await isStored(state, begun))', 'true'],
   ]),
-  ...inFile('functions/agent/loop/tools/tool-batch.ts', [
+  ...inFile('functions/agent/loop/tools/execute-calls.ts', [
     ['no look at the clock before a tool starts', '  state.writer.check()\n', ''],
     ['one call after the other', 'const PARALLEL = 8', 'const PARALLEL = 1'],
     ['any number of calls at once', 'const PARALLEL = 8', 'const PARALLEL = 64'],
     ['results are not stored', '  writer.storeResult({ row', '  if (row === null) writer.storeResult({ row'],
-    [
-      'allowed calls are begun without a write',
-      'await writer.beginApproved(row.id)',
-      "writer === undefined ? row : { ...row, status: 'running' as const, generation: writer.generation }",
-    ],
-    ['allowed calls are not begun', '  await beginApproved(state, thread)\n', ''],
-    [
-      'waiting calls are executed',
-      ".filter((row) => row.status === 'running')",
-      ".filter((row) => row.status !== 'approved')",
-    ],
     ['two executions of an idempotent call share an object', 'attempt: String(writer.generation)', "attempt: '1'"],
   ]),
   ...inFile('functions/agent/loop/model/complete.ts', [

@@ -4,7 +4,7 @@ const LOOP = 'functions/agent/loop'
 
 /** Mutants of the writer of a run: the order of its writes, their ids and events, and the signal that stops the run. */
 export const RUN_WRITER_MUTANTS = [
-  ...inFile(`${LOOP}/run-writer.ts`, [
+  ...inFile(`${LOOP}/writer/run-writer.ts`, [
     ['a round is not awaited', '        await log.appendRound(', '        void log.appendRound('],
     ['refused calls are not awaited', '        await log.append(lease, rows)', '        void log.append(lease, rows)'],
     [
@@ -41,7 +41,7 @@ export const RUN_WRITER_MUTANTS = [
     ],
     ['decisions repeat their number', '        number++\n', ''],
   ]),
-  ...inFile(`${LOOP}/result-writer.ts`, [
+  ...inFile(`${LOOP}/writer/result-writer.ts`, [
     [
       'a row before its object',
       'of content.objects) await outputs.put(lease, name',
@@ -60,11 +60,11 @@ export const RUN_WRITER_MUTANTS = [
 
 /** Mutants of the writer that only runs with several threads notice. */
 export const SHARED_WRITER_MUTANTS = [
-  ...inFile(`${LOOP}/run-writer.ts`, [['a failed thread stops no other', ', failed.signal])', '])']]),
-  ...inFile(`${LOOP}/log-ids.ts`, [
+  ...inFile(`${LOOP}/writer/run-writer.ts`, [['a failed thread stops no other', ', failed.signal])', '])']]),
+  ...inFile(`${LOOP}/writer/log-ids.ts`, [
     ['two threads extend the log at the same time', 'extended.then(extend)', 'extend()'],
   ]),
-  ...inFile(`${LOOP}/result-writer.ts`, [
+  ...inFile(`${LOOP}/writer/result-writer.ts`, [
     [
       "results of one thread are forgotten when another's are stored",
       '      await Promise.all(pending)\n',

@@ -3,7 +3,7 @@ import { inFile } from './mutant.ts'
 /** Mutants of the code that acquires leases, accepts inputs and deletes sessions. */
 export const SERVING_MUTANTS = [
   ...inFile('functions/agent/worker/session-worker.ts', [
-    ['a lost lease does not end the serving', "entry.again && ending !== 'lost' && ", 'entry.again && '],
+    ['a lost lease does not end the serving', "entry.again && released !== 'lost' && ", 'entry.again && '],
     ['a hint during the serving is forgotten', '      current.again = true\n', ''],
     ['after a run nothing is looked for', '        entry.again = true\n', ''],
     [
@@ -36,7 +36,11 @@ export const SERVING_MUTANTS = [
       'seen.activeRun === undefined && seen.queued > 0',
       'seen.activeRun === undefined && seen.queued > 1',
     ],
-    ['a run that begins after the hand-over gets no hint', 'if (isUnknown && ending', 'if (!isUnknown && ending'],
+    [
+      'a run that begins after the hand-over gets no hint',
+      'if (isUnknown && released.phase',
+      'if (!isUnknown && ending',
+    ],
     ['what has no work stays due', '(await janitor.clearDue(key))', 'janitor !== undefined'],
   ]),
   ...inFile('functions/agent/events/header-polling.ts', [
@@ -94,7 +98,7 @@ export const SERVING_MUTANTS = [
       ') return undefined',
     ],
   ]),
-  ...inFile('functions/agent/loop/event-sequence.ts', [
+  ...inFile('functions/agent/loop/writer/event-sequence.ts', [
     ['events are emitted before those of earlier writes', '      await before\n', ''],
     [
       'a position without a write is lost',

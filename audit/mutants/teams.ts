@@ -5,16 +5,11 @@ const LOOP = 'functions/agent/loop'
 /** Mutants of team members: their part of the log, their order, and their stop. */
 export const TEAM_MUTANTS = [
   ...inFile(`${LOOP}/open-run.ts`, [
-    [
-      'a delegate call is interrupted although its member can go on',
-      'thread.members.has(id) ||',
-      'thread.members.has("") ||',
-    ],
     ["a leader's request holds what its members did", 'messages.filter(isLeaders)', 'messages'],
     [
       'members are not found in the log',
-      '    messages.filter(({ runId }) => runId === leader.runId),',
-      '    messages.filter(({ runId }) => runId === ""),',
+      'found: messages.filter(({ runId }) => runId === leader.runId)',
+      'found: messages.filter(({ runId }) => runId === "")',
     ],
     ['what members took is forgotten', '  takeNote(leader, messages)\n', ''],
   ]),
@@ -23,7 +18,7 @@ export const TEAM_MUTANTS = [
     ['a member goes on from nothing', '    remember(member, own)\n', '    remember(member, [task])\n'],
   ]),
   ...inFile(`${LOOP}/run-state.ts`, []),
-  ...inFile('functions/agent/loop/retrying-store.ts', []),
+  ...inFile('functions/agent/loop/writer/retrying-store.ts', []),
   ...inFile('functions/agent/loop/members/delegation.ts', [
     ['a member that has ended is asked again', '  if (before !== undefined) return before\n', ''],
     ["a member's failure ends the run", 'if (cause instanceof ModelError) {', 'if (cause === null) {'],
@@ -33,29 +28,13 @@ export const TEAM_MUTANTS = [
       '  if (streamed.length > 1_000) await store(',
     ],
     ["what a member said before a cancel is its leader's, too", '  throw cause\n}', '  throw error\n}'],
-    [
-      'a refused call is given to a member',
-      'refusalOf(thread, asked, row.sequence) === undefined ?',
-      'asked !== undefined ?',
-    ],
   ]),
-  ...inFile('functions/agent/loop/tools/tool-batch.ts', [
-    ['members take places of calls', '.filter(({ id }) => !thread.members.has(id)).values()', '.values()'],
+  ...inFile('functions/agent/loop/tools/execute-calls.ts', [
     ['a result of a member is stored twice', '  thread.members.delete(row.id)\n', ''],
     ['others go on when one must stop', '  state.writer.fail(error)\n  throw error', '  throw error'],
   ]),
   ...inFile(`${LOOP}/run-loop.ts`, [
-    [
-      'a run pauses although a member is to be handed over',
-      "return isWaiting(thread) ? 'waiting' : 'handed_off'",
-      "return 'waiting'",
-    ],
-    [
-      'a run with members that wait is handed over',
-      "return isWaiting(thread) ? 'waiting' : 'handed_off'",
-      "return 'handed_off'",
-    ],
-    ['members are steered', 'if (isLeaders(thread)) await steerRun', 'await steerRun'],
+    ['members are steered', 'steer: async () => undefined', 'steer: () => steerRun(state)'],
   ]),
   ...inFile(`${LOOP}/run-ending.ts`, [
     ["a run's messages are its leader's alone", 'return isAlone && openCalls', 'return openCalls'],

@@ -1,104 +1,104 @@
 import type { Agent } from '../../domain/agent.ts'
+import { definedFields } from '../../domain/defined-fields.ts'
 import { isLeaders } from '../../domain/messages/message.ts'
-import type { ToolMessage } from '../../domain/messages/message.ts'
+import type { Message } from '../../domain/messages/message.ts'
 import { LeaseLost } from '../../domain/errors.ts'
 import type { Run } from '../../domain/runs/run.ts'
 import { keyOf } from '../../domain/session.ts'
-import type { Session, SessionKey } from '../../domain/session.ts'
-import { NO_MESSAGES } from '../../domain/session-messages.ts'
-import { NO_USAGE } from '../../domain/usage/usage.ts'
+import type { Session } from '../../domain/session.ts'
+import type { UsageAccount } from '../../domain/usage/usage-count.ts'
 import { loadContext } from './context/context.ts'
 import { emitResolvedCalls } from './resolved-calls.ts'
-import { RunCancelled } from './lease-keeper.ts'
-import { absentAgent, openMembers, openModel, openTools, warnAboutMissingTools } from './open-thread.ts'
+import { RunCancelled } from './writer/lease-keeper.ts'
+import { absentAgent, openMembers, openThread, warnAboutMissingTools } from './open-thread.ts'
 import { endOfCrashLoop, endRun, stopAfter } from './run-ending.ts'
-import type { HeldRun, LoopDependencies, RunState } from './run-state.ts'
-import { openWriter } from './run-writer.ts'
+import type { HeldPhases, HeldRun, LoopDependencies, OpeningRun, ReleasedPhase, RunState } from './run-state.ts'
+import { interruptedCalls } from './next-step.ts'
+import { openWriter } from './writer/run-writer.ts'
 import { createSourceCounter } from './sources/source-counter.ts'
-import { createLeader, openCalls, remember, takeNote, takeNoteOfSummaries, threadsOf } from './thread.ts'
-import type { Thread } from './thread.ts'
-import { storeRefused } from './tools/tool-batch.ts'
+import { createLeader, remember, takeNote, takeNoteOfSummaries, threadsOf } from './thread.ts'
+import type { OpenThread } from './thread.ts'
 
 /**
- * Opens a held run: its agent, model, tools and repaired log; the lease is kept alive from now on. Returns undefined if
- * the run ended here (no agent or model, cancelled) or the lease was lost.
+ * Opens a held run: its agent, model, tools and repaired log; the lease is kept alive from now on. The run is released if it
+ * ended here (no agent or model, cancelled) or the lease was lost.
  */
-export async function openRun(ports: LoopDependencies, held: HeldRun): Promise<RunState | undefined> {
+export async function openRun(ports: LoopDependencies, held: HeldRun): Promise<RunState | ReleasedPhase> {
   const agent = ports.agents.get(held.run.agent)
-  const state = createState(ports, held, agent ?? absentAgent(held.run.agent))
+  const opening = holdRun(ports, held, agent ?? absentAgent(held.run.agent))
+  let run: HeldPhases = opening
   try {
     rejectCancelled(held)
     // A crash loop is detected before any step that takes long or may cause the crashes.
-    const crashLoop = endOfCrashLoop(state)
+    const crashLoop = endOfCrashLoop(opening)
     if (crashLoop === undefined) {
-      await openLeader(state)
+      const session = held.session ?? (await readSession(opening))
+      run = { ...opening, account: accountOf(held.run, session) }
+      const { state, found, absent } = await readRun(run, session)
+      run = state
+      await repairRun(state, found)
+      await warnAboutMissingTools(state, state.leader, absent)
+      await state.leader.model()
       return state
     }
-    await endRun(state, crashLoop)
+    await endRun(opening, crashLoop)
   } catch (error) {
-    await stopAfter(state, error)
+    await stopAfter(run, error)
   }
-  state.writer.stop()
-  return undefined
+  opening.writer.stop()
+  return { phase: 'unopened' }
 }
 
-async function openLeader(state: RunState): Promise<void> {
-  const { reads, writer, held, leader } = state
-  state.session = held.session ?? (await readSession(state))
+/** A run whose log is read, and whose leader has its tools. */
+interface ReadRun {
+  readonly state: RunState
+  /** Messages of the run and its members. */
+  readonly found: readonly Message[]
+  /** Reasons why tools are absent. */
+  readonly absent: readonly string[]
+}
+
+/** Reads the log of a run, and opens the tools of its leader. */
+async function readRun(opening: OpeningRun, session: Session): Promise<ReadRun> {
+  const { reads, writer, held, leader } = opening
+  const { run } = held
   const { messages, decided, isWhole } = await loadContext(reads.reader, writer.key, leader.runId, leader.agent)
-  Object.assign(state.context, { decided, isWhole })
   takeNote(leader, messages)
-  takeNoteOfSummaries(leader, held.run, messages)
+  takeNoteOfSummaries(leader, run, messages)
   remember(leader, messages.filter(isLeaders))
-  leader.isWhole = held.origin === 'resumed'
-  const absent = await openTools(state, leader)
-  await openMembers(
-    state,
-    leader,
-    messages.filter(({ runId }) => runId === leader.runId),
-  )
-  for (const thread of threadsOf(leader)) await repairCalls(state, thread)
-  await emitResolvedCalls(state)
-  for (const thread of threadsOf(leader)) await storeRefused(state, thread)
-  await warnAboutMissingTools(state, leader, absent)
-  await openModel(state, leader)
+  const { thread, absent } = await openThread(opening, leader)
+  thread.isWhole = held.origin === 'resumed'
+  if (run.trigger === 'input' && thread.agent.policies.consolidation !== false) thread.summary = 'due'
+  const context = { decided, isWhole, notices: [...(run.notices ?? [])] }
+  const state = { ...opening, phase: 'open', leader: thread, session, request: run, context } as const
+  return { state, found: messages.filter(({ runId }) => runId === leader.runId), absent }
 }
 
-async function readSession({ reads, writer: { key, generation } }: RunState): Promise<Session> {
+/** Opens the members, repairs the calls of all threads, and emits what clients have resolved. */
+async function repairRun(state: RunState, found: readonly Message[]): Promise<void> {
+  await openMembers(state, state.leader, found)
+  for (const thread of threadsOf(state.leader)) await repairCalls(state, thread)
+  await emitResolvedCalls(state)
+}
+
+async function readSession({ reads, writer: { key, generation } }: OpeningRun): Promise<Session> {
   const session = await reads.sessions.read(key)
   // The session was deleted after this process acquired the lease. The deleting process holds the lease now.
   if (session === undefined) throw new LeaseLost(key.session, generation)
   return session
 }
 
-function createState(ports: LoopDependencies, { lease, ...held }: HeldRun, agent: Agent): RunState {
+function holdRun(ports: LoopDependencies, { lease, ...held }: HeldRun, agent: Agent): OpeningRun {
   const { run } = held
   const key = keyOf(lease)
   const emit: RunState['emit'] = (event) => ports.emit(key, event)
   const { writer, reads } = openWriter(ports, lease, run, emit)
-  return {
-    ports,
-    reads,
-    writer,
-    held,
-    request: run,
-    leader: createLeader(run.id, agent),
-    session: held.session ?? unreadSession(key, run),
-    context: { decided: {}, isWhole: false, notices: [...(run.notices ?? [])] },
-    sources: createSourceCounter(),
-    emit,
-  }
+  const leader = createLeader(run.id, agent)
+  const account = accountOf(run, held.session ?? {})
+  return { phase: 'opening', ports, reads, writer, held, leader, account, sources: createSourceCounter(), emit }
 }
 
-const unreadSession = (key: SessionKey, { agent }: Run): Session => ({
-  ...key,
-  agent,
-  metadata: {},
-  createdAt: 0,
-  updatedAt: 0,
-  totals: { runs: 0, rounds: 0, usage: NO_USAGE, byAgent: {} },
-  messages: NO_MESSAGES,
-})
+const accountOf = ({ keyId }: Run, { owner }: Pick<Session, 'owner'>): UsageAccount => definedFields({ owner, keyId })
 
 /** Throws `RunCancelled` if the run was cancelled before it was resumed. */
 function rejectCancelled({ found, run }: HeldRun): void {
@@ -106,15 +106,8 @@ function rejectCancelled({ found, run }: HeldRun): void {
   if (cancel?.run === run.id) throw new RunCancelled(cancel.reason)
 }
 
-/**
- * Repairs the log after a crash, durably, before anything else. Open calls that may have run and must not run twice
- * become `interrupted`. Calls of idempotent tools stay open and are executed again. Calls that a member works for stay
- * open, and the member resumes.
- */
-async function repairCalls(state: RunState, thread: Thread): Promise<void> {
-  const isRepeatable = ({ id, toolName }: ToolMessage): boolean =>
-    thread.members.has(id) || thread.tools.get(toolName)?.idempotent === true
-  const interrupted = openCalls(thread).filter((row) => row.status === 'running' && !isRepeatable(row))
-  if (interrupted.length === 0) return
-  remember(thread, await state.writer.interruptCalls(interrupted.map(({ id }) => id)))
+/** Repairs the log after a crash, durably, before anything else. */
+async function repairCalls({ writer }: RunState, thread: OpenThread): Promise<void> {
+  const interrupted = interruptedCalls(thread).map(({ id }) => id)
+  if (interrupted.length > 0) remember(thread, await writer.interruptCalls(interrupted))
 }

@@ -3,23 +3,27 @@ import type { Agent } from '../../domain/agent.ts'
 import { isLeaders } from '../../domain/messages/message.ts'
 import type { Message } from '../../domain/messages/message.ts'
 import { ModelError } from '../../ports/model.ts'
+import type { Model } from '../../ports/model.ts'
 import type { Tools } from '../../ports/tool.ts'
 import { raceAbort, TimedOut, withinTime } from '../../domain/time/time-limit.ts'
 import { recordDecision } from './record-decision.ts'
-import type { RunState } from './run-state.ts'
+import type { HeldPhases, RunState } from './run-state.ts'
 import { createMember, memberNames, openCalls, remember } from './thread.ts'
-import type { Thread } from './thread.ts'
+import type { OpenThread, Thread } from './thread.ts'
 import type { WarningCode } from '../../domain/runs/run.ts'
 
 /** Timeout for opening a model or an agent's tools. */
 export const OPEN_MS = 30_000
 
 /**
- * Opens the thread's tools: those of its agent, and the tool that delegates to its members. Returns the reasons why
+ * Opens the tools of a thread: those of its agent, and the tool that delegates to its members. Also returns the reasons why
  * other tools are absent. Members with the same agent share the MCP tool list taken when the first of them started.
  */
-export async function openTools(state: RunState, thread: Thread): Promise<readonly string[]> {
-  const { ports, held, writer } = state
+export async function openThread(
+  run: HeldPhases,
+  thread: Thread,
+): Promise<{ readonly thread: OpenThread; readonly absent: readonly string[] }> {
+  const { ports, held, writer } = run
   const absent: string[] = []
   const as = isLeaders(thread) && held.origin === 'started' ? 'begins' : 'continues'
   const opening = {
@@ -28,9 +32,20 @@ export async function openTools(state: RunState, thread: Thread): Promise<readon
     as,
     absent: (why: string) => void absent.push(why),
   } as const
-  const opened = await inTime(state, 'the registry of tools', () => ports.tools.open(thread.agent, opening))
-  thread.tools = await withDelegation(opened, thread.agent, ports.agents)
-  return absent
+  const opened = await inTime(run, 'the registry of tools', () => ports.tools.open(thread.agent, opening))
+  const tools = await withDelegation(opened, thread.agent, ports.agents)
+  const model = opensOnce(() => openModel(run, thread.agent))
+  return { thread: { ...thread, tools, model, faults: new Map(), isWhole: false, summary: 'considered' }, absent }
+}
+
+/** Returns the first value that `open` resolves with. Calls `open` again after it has failed. */
+function opensOnce<Value>(open: () => Promise<Value>): () => Promise<Value> {
+  const opened: Value[] = []
+  return async () => {
+    const [known = await open()] = opened
+    opened[0] = known
+    return known
+  }
 }
 
 /** The tools of an agent. An agent with members also gets the tool that delegates to them. */
@@ -48,7 +63,7 @@ export async function withDelegation(
 /** Warnings about client tools of the run that have the name of an agent's tool. */
 function clashesOf(
   { request }: RunState,
-  { tools }: Thread,
+  { tools }: OpenThread,
 ): { readonly code: WarningCode; readonly detail: string }[] {
   return request.clientTools.flatMap(({ name }): { readonly code: WarningCode; readonly detail: string }[] => {
     const tool = tools.get(name)
@@ -60,7 +75,11 @@ function clashesOf(
 }
 
 /** Warns the run's followers about absent tools of a thread, and about client tools with names of the agent's tools. */
-export async function warnAboutMissingTools(state: RunState, thread: Thread, absent: readonly string[]): Promise<void> {
+export async function warnAboutMissingTools(
+  state: RunState,
+  thread: OpenThread,
+  absent: readonly string[],
+): Promise<void> {
   const warning = { type: 'warning', code: 'mcp_unavailable', ...memberNames(thread) } as const
   const notices = [
     ...absent.map((detail) => ({ ...warning, detail })),
@@ -69,26 +88,24 @@ export async function warnAboutMissingTools(state: RunState, thread: Thread, abs
   if (notices.length > 0) await recordDecision(state, { notices })
 }
 
-/** Opens the thread's model unless it is open. Rejects with `ModelError` if that fails. */
-export async function openModel(state: RunState, thread: Thread): Promise<void> {
-  const { ports } = state
-  const { name, model } = thread.agent
-  if (thread.model !== undefined) return
+/** Opens the model of an agent. Rejects with `ModelError` if that fails. */
+async function openModel(run: HeldPhases, { name, model }: Agent): Promise<Model> {
+  const { ports, writer, held } = run
   if (!ports.agents.has(name))
     throw new ModelError('invalid_request', `agent ${name} is not configured`, { retryable: false })
-  const use = { ...state.writer.key, run: state.held.run.id }
+  const use = { ...writer.key, run: held.run.id }
   try {
-    thread.model = await inTime(state, `opening model ${model}`, () => ports.models.open(model, use))
+    return await inTime(run, `opening model ${model}`, () => ports.models.open(model, use))
   } catch (error) {
     if (error instanceof TimedOut) throw new ModelError('timeout', error.message, { retryable: true, cause: error })
     throw error
   }
 }
 
-async function inTime<Result>(state: RunState, who: string, open: () => Promise<Result>): Promise<Result> {
-  const done = state.writer.startWatchdog(OPEN_MS)
+async function inTime<Result>({ writer }: HeldPhases, who: string, open: () => Promise<Result>): Promise<Result> {
+  const done = writer.startWatchdog(OPEN_MS)
   try {
-    return await raceAbort(withinTime(OPEN_MS, who, open), state.writer.signal)
+    return await raceAbort(withinTime(OPEN_MS, who, open), writer.signal)
   } finally {
     done()
   }
@@ -98,15 +115,19 @@ async function inTime<Result>(state: RunState, who: string, open: () => Promise<
  * Opens the members that were working when the run was interrupted, each from its own messages in the log. A member is
  * opened if its task is stored and its delegate call has not ended. `found`: the run's messages.
  */
-export async function openMembers(state: RunState, thread: Thread, found: readonly Message[]): Promise<void> {
+export async function openMembers(state: RunState, thread: OpenThread, found: readonly Message[]): Promise<void> {
   for (const call of openCalls(thread)) {
     const own = found.filter(({ parentMessageId }) => parentMessageId === call.id)
     const [task] = own
     if (task === undefined) continue
-    const member = createMember(thread, call, agentNamed(state, task.agent))
+    const { thread: member, absent } = await openThread(
+      state,
+      createMember(thread, call, agentNamed(state, task.agent)),
+    )
     member.isWhole = true
     remember(member, own)
-    await warnAboutMissingTools(state, member, await openTools(state, member))
+    thread.members.set(call.id, member)
+    await warnAboutMissingTools(state, member, absent)
     await openMembers(state, member, found)
   }
 }

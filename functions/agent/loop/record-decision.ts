@@ -4,7 +4,7 @@ import { isLeaders } from '../../domain/messages/message.ts'
 import type { ToolMessage } from '../../domain/messages/message.ts'
 import { callCompleted, noticeEvents } from '../../log/run-events.ts'
 import type { RunState } from './run-state.ts'
-import type { NewDecision } from './run-writer.ts'
+import type { NewDecision } from './writer/run-writer.ts'
 import { takeNoteOfSummary, threadsOf } from './thread.ts'
 import type { Thread } from './thread.ts'
 

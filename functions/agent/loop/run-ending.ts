@@ -7,9 +7,9 @@ import { isDelegation } from '../../domain/runs/team.ts'
 import { isRepairable, ModelError } from '../../ports/model.ts'
 import type { RunEnd } from '../../domain/runs/run-changes.ts'
 import { CompletionFailed, keptParts } from './model/completion-failed.ts'
-import { RunCancelled } from './lease-keeper.ts'
-import { accountOf, assistantMessage } from './run-state.ts'
-import type { RunState } from './run-state.ts'
+import { RunCancelled } from './writer/lease-keeper.ts'
+import { assistantMessage } from './run-state.ts'
+import type { EndedPhase, HeldPhases, ReleasedPhase } from './run-state.ts'
 import { openCalls, ownMessages, remember, threadsOf } from './thread.ts'
 
 /** Takeovers without a new message after which a run fails. */
@@ -20,14 +20,13 @@ const MAX_TAKEOVERS = 3
  * stored first, the run ends `cancelled` and keeps the produced content. Rejects with `LeaseLost` when another process
  * holds the session now.
  */
-export async function endRun(state: RunState, end: RunEnd): Promise<void> {
-  const { writer } = state
-  const account = accountOf(state)
+export async function endRun(state: HeldPhases, end: RunEnd): Promise<EndedPhase> {
+  const { writer, account } = state
   const open = [...threadsOf(state.leader)].flatMap(openCalls)
   const ended = (await writer.endRun(end, open, account)) ?? (await endCancelled())
   if (ended === undefined) throw new LeaseLost(writer.key.session, writer.generation)
   const { closed, run } = ended
-  state.ended = { run, messages: messagesAtEnd(state, end, closed) }
+  return { phase: 'ended', run, messages: messagesAtEnd(state, end, closed) }
 
   async function endCancelled(): ReturnType<typeof writer.endRun> {
     const reason = await cancelReason(state)
@@ -45,7 +44,7 @@ export async function endRun(state: RunState, end: RunEnd): Promise<void> {
  * the run: their messages are not loaded.
  */
 function messagesAtEnd(
-  { leader }: RunState,
+  { leader }: HeldPhases,
   { message }: RunEnd,
   closed: readonly ToolMessage[],
 ): readonly Message[] | undefined {
@@ -57,7 +56,7 @@ function messagesAtEnd(
 }
 
 /** Reads the cancel that prevented a write. Rejects with `LeaseLost` if the lease was lost instead. */
-async function cancelReason({ writer }: RunState): Promise<RunCancelled['reason']> {
+async function cancelReason({ writer }: HeldPhases): Promise<RunCancelled['reason']> {
   try {
     await writer.readHeader()
   } catch (error) {
@@ -68,7 +67,7 @@ async function cancelReason({ writer }: RunState): Promise<RunCancelled['reason'
 }
 
 /** Returns how the run ends after `error` stopped its loop. The content produced before the error is kept. */
-function endAfter(error: unknown, state: RunState): RunEnd {
+function endAfter(error: unknown, state: HeldPhases): RunEnd {
   const { leader } = state
   const model = leader.agent.model === '' ? {} : { model: leader.agent.model }
   const streamed = error instanceof CompletionFailed ? keptParts(error.streamed) : []
@@ -93,13 +92,13 @@ function withoutNumbers({ message, ...end }: RunEnd): RunEnd {
 }
 
 /** The run's end with the same outcome, but without any content that the store may reject. */
-function bareEnd(state: RunState, { outcome, stopReason, error }: RunEnd): RunEnd {
+function bareEnd(state: HeldPhases, { outcome, stopReason, error }: RunEnd): RunEnd {
   if (error === undefined) return { outcome, stopReason }
   return withoutNumbers(failure(state, error, { parts: [] }))
 }
 
 /** The end of a run that has crashed at every attempt; undefined for all other runs. */
-export function endOfCrashLoop(state: RunState): RunEnd | undefined {
+export function endOfCrashLoop(state: HeldPhases): RunEnd | undefined {
   if ((state.held.found?.header.takeovers ?? 0) < MAX_TAKEOVERS) return undefined
   const message = `the run was taken over ${MAX_TAKEOVERS} times without progress`
   const error = { code: 'crashed_repeatedly', message, retryable: true } as const
@@ -107,7 +106,7 @@ export function endOfCrashLoop(state: RunState): RunEnd | undefined {
 }
 
 function failure(
-  state: RunState,
+  state: HeldPhases,
   error: RunError,
   { parts, ...content }: { readonly parts: readonly AssistantPart[]; readonly model?: string; readonly round?: number },
 ): RunEnd {
@@ -120,7 +119,7 @@ function failure(
 }
 
 /** The error that clients see. Operators find the full error in the log; models log their own errors. */
-function describe({ ports, held, writer }: RunState, cause: unknown): RunError {
+function describe({ ports, held, writer }: HeldPhases, cause: unknown): RunError {
   if (cause instanceof ModelError) return { code: cause.code, message: cause.message, retryable: cause.retryable }
   ports.logger.error('a run failed', cause, { ...writer.key, run: held.run.id })
   return { code: 'storage', message: shown(cause), retryable: true }
@@ -132,32 +131,25 @@ function shown(cause: unknown): string {
 }
 
 /**
- * How a holder's work on a run ended. `lost`: the lease was lost, and another process continues the run now or after the lease
- * expires.
- */
-export type LoopEnding = 'ended' | 'paused' | 'handed_off' | 'lost'
-
-/**
  * Ends the run after an error if this process still holds the lease. It first waits for results that are being stored,
  * so that their calls end with the real outcome. If that fails, the lease is released, and the next holder marks the
  * calls as interrupted.
  */
-export async function stopAfter(state: RunState, error: unknown): Promise<LoopEnding> {
+export async function stopAfter(state: HeldPhases, error: unknown): Promise<ReleasedPhase> {
   try {
-    if (isLeaseLost(error)) return 'lost'
+    if (isLeaseLost(error)) return { phase: 'lost' }
     await state.writer.settled().catch((refusal: unknown) => withoutResult(state, error, refusal))
-    await endOrFallBack(state, { ...endAfter(error, state), ...(await refusedContext(state, error)) })
-    return 'ended'
+    return await endOrFallBack(state, { ...endAfter(error, state), ...(await refusedContext(state, error)) })
   } catch (second) {
-    if (isLeaseLost(second)) return 'lost'
+    if (isLeaseLost(second)) return { phase: 'lost' }
     throw second
   }
 }
 
 /** Returns the context after a run whose request was refused in every form. */
-async function refusedContext(state: RunState, error: unknown): Promise<Pick<RunEnd, 'context'>> {
+async function refusedContext(state: HeldPhases, error: unknown): Promise<Pick<RunEnd, 'context'>> {
   const cause = error instanceof CompletionFailed ? error.cause : undefined
-  if (!(cause instanceof ModelError) || !isRepairable(cause)) return {}
+  if (state.phase === 'opening' || !(cause instanceof ModelError) || !isRepairable(cause)) return {}
   const { contextAfterRefusal } = await import('./context/repair.ts')
   return { context: contextAfterRefusal(state) }
 }
@@ -166,14 +158,14 @@ async function refusedContext(state: RunState, error: unknown): Promise<Pick<Run
  * Ends the run with its content. If the store rejects the content permanently, ends the run without it, so that it is
  * not retried.
  */
-async function endOrFallBack(state: RunState, end: RunEnd): Promise<void> {
+async function endOrFallBack(state: HeldPhases, end: RunEnd): Promise<EndedPhase> {
   try {
-    await endRun(state, end)
+    return await endRun(state, end)
   } catch (refusal) {
     if (isLeaseLost(refusal)) throw refusal
     const { ports, writer, held } = state
     ports.logger.error('the end of a run was refused', refusal, { ...writer.key, run: held.run.id })
-    await endRun(state, bareEnd(state, end))
+    return endRun(state, bareEnd(state, end))
   }
 }
 
@@ -181,7 +173,7 @@ async function endOrFallBack(state: RunState, end: RunEnd): Promise<void> {
  * Logs a result that the store rejected permanently: its call is closed with the run. Throws if the lease was lost,
  * because the outcome is unknown then.
  */
-function withoutResult({ ports, held, writer }: RunState, stoppedBy: unknown, refusal: unknown): void {
+function withoutResult({ ports, held, writer }: HeldPhases, stoppedBy: unknown, refusal: unknown): void {
   if (isLeaseLost(refusal)) throw refusal
   if (refusal === stoppedBy) return
   ports.logger.error('a result was not stored', refusal, { ...writer.key, run: held.run.id })

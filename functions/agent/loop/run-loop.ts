@@ -1,27 +1,43 @@
-import { SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
-import type { Span } from '@opentelemetry/api'
 import { definedFields } from '../../domain/defined-fields.ts'
-import { isLeaders } from '../../domain/messages/message.ts'
-import type { ToolMessage } from '../../domain/messages/message.ts'
-import type { Run } from '../../domain/runs/run.ts'
-import type { Completion } from '../../ports/model.ts'
+import type { AssistantMessage, ToolMessage } from '../../domain/messages/message.ts'
 import type { RunEnd } from '../../domain/runs/run-changes.ts'
-import { withUniqueCallIds } from './tools/call-ids.ts'
-import { nextCompletion } from './model/complete.ts'
-import { CompletionFailed } from './model/completion-failed.ts'
+import type { Completion, Model } from '../../ports/model.ts'
 import { consolidateIfDue } from './context/consolidate.ts'
 import { mediaAtEnd } from './context/context.ts'
-import { openModel } from './open-thread.ts'
+import { nextCompletion } from './model/complete.ts'
+import { CompletionFailed } from './model/completion-failed.ts'
+import { countUnlessStored } from './model/unstored-usage.ts'
+import { nextStep } from './next-step.ts'
+import type { ErrorPart, Step } from './next-step.ts'
 import { emitResolvedCalls } from './resolved-calls.ts'
 import { endRun, stopAfter } from './run-ending.ts'
-import type { LoopEnding } from './run-ending.ts'
+import { inRunSpan } from './run-span.ts'
 import { assistantMessage } from './run-state.ts'
-import type { RunState } from './run-state.ts'
-import { endedBy, isCutShort, lastRoundReason, openCalls, remember, roundsOf, threadsOf } from './thread.ts'
-import type { LastRound, Thread, ThreadEnding } from './thread.ts'
-import { executeOpenCalls, storeRound } from './tools/tool-batch.ts'
-import type { Delegate } from './tools/tool-batch.ts'
-import { countUnlessStored } from './model/unstored-usage.ts'
+import type { EndedPhase, ReleasedPhase, RunState } from './run-state.ts'
+import type { NewNotice } from './writer/run-writer.ts'
+import { isCutShort, openCalls, remember, threadsOf } from './thread.ts'
+import type { LastRound, OpenThread, Thread } from './thread.ts'
+import { withUniqueCallIds } from './tools/call-ids.ts'
+import { executeCalls } from './tools/execute-calls.ts'
+import type { RunMember } from './tools/execute-calls.ts'
+import { storeRefused, storeRound } from './tools/store-round.ts'
+
+/*
+ * The turn. `nextStep` decides what a thread does next, and this file does it. These rules hold for every step. The code cites
+ * them by number.
+ *
+ * 1. The log decides. A step is a function of the thread's log, so the next holder of a crashed run continues with the same step.
+ * 2. Intent precedes its effect. A completion is stored with its calls before a call executes. An approved call is marked as
+ *    running, and a task is stored, before the work on it begins.
+ * 3. Results precede what builds on them. A completion, a steering input, a pause, a hand-off and the end of a run are stored
+ *    after all results before them.
+ * 4. A decision precedes its request. Truncations, summaries and other forms of a request are stored before it is sent.
+ * 5. The end is one write. It stores the last completion with the end of the run, and releases the lease. So do a pause and a
+ *    hand-off without a completion.
+ * 6. Work stops with its lease. Nothing begins after the signal of the writer has aborted, and the writer stores nothing then.
+ * 7. Each completion is counted once: by the write that stores it, or else by the ledger.
+ * 8. Events follow their write, in the order in which the writes began.
+ */
 
 /**
  * Signals that request the hand-off of a run. `afterRound` lets the current round end. `atOnce` also cuts off a
@@ -36,7 +52,7 @@ export interface HandOff {
  * Executes a run from the state in its log until it ends, pauses or is handed off. The write that ends or pauses the
  * run also releases the lease. Promises L4 gives the order of all writes.
  */
-export function executeRun(state: RunState, handOff: HandOff): Promise<LoopEnding> {
+export function executeRun(state: RunState, handOff: HandOff): Promise<ReleasedPhase> {
   return inRunSpan(state, async () => {
     try {
       return await lead(state, handOff)
@@ -49,112 +65,182 @@ export function executeRun(state: RunState, handOff: HandOff): Promise<LoopEndin
 }
 
 /** Advances the leader and its members until the run ends, pauses or is handed off. */
-async function lead(state: RunState, handOff: HandOff): Promise<LoopEnding> {
+async function lead(state: RunState, handOff: HandOff): Promise<ReleasedPhase> {
   const signal = AbortSignal.any([state.writer.signal, handOff.atOnce])
+  const stops = { afterRound: handOff.afterRound, signal }
   for (;;) {
-    const ending = await advance(state, state.leader, { ...handOff, signal })
-    if (ending === 'ended') return 'ended'
+    const ending = await advance(state, state.leader, stops, leaderEnds(state))
     if (ending === 'handed_off') return release(state)
-    if (await pauseRun(state)) return 'paused'
+    if (ending !== 'waiting') return ending
+    if (await pauseRun(state)) return { phase: 'paused' }
   }
 }
 
 /** `signal` cuts off a completion in flight. */
-type Stops = Pick<HandOff, 'afterRound'> & { readonly signal: AbortSignal }
+interface Stops {
+  readonly afterRound: AbortSignal
+  readonly signal: AbortSignal
+}
 
-/** Advances a thread until it ends, waits or must be handed off. Leader and members work in the same way. */
-async function advance(state: RunState, thread: Thread, stops: Stops): Promise<ThreadEnding> {
-  const { afterRound, signal } = stops
-  const delegate: Delegate = async (member) => {
-    const { executeDelegation } = await import('./members/delegation.ts')
-    return executeDelegation(state, member, () => advance(state, member, stops))
-  }
+/** How the work of a thread is over. Everything else is the same for leaders and members. */
+interface ThreadEnds<Ending> {
+  /** Makes queued steering inputs messages of the thread, before a request. */
+  steer(): Promise<void>
+  /** Ends a thread whose last completion is stored. */
+  finish(reason: LastRound | 'answer'): Promise<Ending>
+  /** Ends a thread that has stored a failure. */
+  fail(error: ErrorPart): Promise<Ending>
+  /** Stores a completion without calls. */
+  answer(message: AssistantMessage, last: LastRound | undefined): Promise<Ending>
+}
+
+type Interrupted = 'waiting' | 'handed_off'
+
+/** Advances a thread, step by step, until its work is over, waits or must be handed off (rule 1). */
+async function advance<Ending>(
+  state: RunState,
+  thread: OpenThread,
+  stops: Stops,
+  ends: ThreadEnds<Ending>,
+): Promise<Ending | Interrupted> {
+  let notices: readonly NewNotice[] = []
   for (;;) {
-    if (await executeOpenCalls(state, thread, delegate)) thread.isWhole = false
-    if (openCalls(thread).length > 0) return isWaiting(thread) ? 'waiting' : 'handed_off'
-    const over = endedBy(thread)
-    if (over !== undefined) return endThread(state, thread, over)
-    if (afterRound.aborted) return 'handed_off'
-    const notices = isLeaders(thread) ? await consolidateIfDue(state, signal) : []
-    if (notices === undefined) return 'handed_off'
-    if (isLeaders(thread)) await steerRun(state, thread)
-    await openModel(state, thread)
-    const last = lastRoundReason(thread)
-    const completion = await nextCompletion(state, thread, { isLast: last !== undefined, signal, notices })
-    if (completion === undefined) return 'handed_off'
-    thread.isWhole = false
-    const rounds = roundsOf(thread)
-    delete thread.storing
-    try {
-      await state.writer.settled()
-      if (state.writer.signal.aborted) throw new CompletionFailed(state.writer.signal.reason, completion.parts)
-      if (await storeCompletion(state, thread, completion, last)) return 'ended'
-    } catch (error) {
-      if (roundsOf(thread) === rounds) await countUnlessStored(state, thread, completion)
-      throw error
+    const step = nextStep(thread)
+    switch (step.type) {
+      case 'storeRefused':
+        await storeRefused(state, thread, step)
+        break
+      case 'beginApproved':
+        for (const { id } of step.calls) remember(thread, [await state.writer.beginApproved(id)])
+        break
+      case 'delegate':
+        await (await import('./members/delegation.ts')).storeTasks(state, thread, step.tasks)
+        break
+      case 'executeCalls':
+        if ((await executeCalls(state, thread, step, memberRunner(state, stops))) === 'handed_off') return 'handed_off'
+        thread.isWhole = false
+        break
+      case 'waitForDecision':
+        return 'waiting'
+      case 'summarise': {
+        if (stops.afterRound.aborted) return 'handed_off'
+        const unsent = await consolidateIfDue(state, stops.signal)
+        if (unsent === undefined) return 'handed_off'
+        notices = unsent
+        thread.summary = 'considered'
+        break
+      }
+      case 'request': {
+        if (stops.afterRound.aborted) return 'handed_off'
+        const ending = await request(state, thread, { ...step, notices, signal: stops.signal }, ends)
+        if (ending !== 'continues') return ending
+        notices = []
+        break
+      }
+      case 'finish':
+        await state.writer.settled() // Rule 3.
+        return ends.finish(step.reason)
+      case 'fail':
+        return ends.fail(step.error)
     }
   }
 }
 
-/** Whether all open calls of the thread and its members wait for a client's result or an approval. */
-function isWaiting(thread: Thread): boolean {
-  return openCalls(thread).every((row) => {
-    const member = thread.members.get(row.id)
-    return member === undefined ? row.status === 'waiting' : openCalls(member).length > 0 && isWaiting(member)
-  })
+/** Continues a member as `advance` continues its leader. */
+const memberRunner =
+  (state: RunState, stops: Stops): RunMember =>
+  async (member) => {
+    const { executeDelegation } = await import('./members/delegation.ts')
+    return executeDelegation(state, member, () => advance(state, member, stops, memberEnds(state, member)))
+  }
+
+interface Asking extends Pick<Extract<Step, { type: 'request' }>, 'last'> {
+  readonly notices: readonly NewNotice[]
+  readonly signal: AbortSignal
 }
 
-/** Ends a thread after the calls of its last round are closed. */
-async function endThread(state: RunState, thread: Thread, stopReason: LastRound): Promise<ThreadEnding> {
-  await state.writer.settled()
-  if (isLeaders(thread)) await finish(state, { outcome: 'completed', stopReason })
-  return 'ended'
+/** Requests a completion and stores it. Returns how the thread ended, or that it continues. */
+async function request<Ending>(
+  state: RunState,
+  thread: OpenThread,
+  { last, notices, signal }: Asking,
+  ends: ThreadEnds<Ending>,
+): Promise<Ending | 'handed_off' | 'continues'> {
+  await ends.steer()
+  const model = await thread.model()
+  const completion = await nextCompletion(state, thread, { model, isLast: last !== undefined, signal, notices })
+  if (completion === undefined) return 'handed_off'
+  thread.isWhole = false
+  const message = await countUnlessStored(state, thread, completion, async () => {
+    await state.writer.settled() // Rule 3.
+    // Rule 6.
+    if (state.writer.signal.aborted) throw new CompletionFailed(state.writer.signal.reason, completion.parts)
+    return messageOf(state, thread, completion, model)
+  })
+  if (message.toolCalls.length === 0) return ends.answer(message, last)
+  await storeRound(state, thread, message)
+  return 'continues'
+}
+
+/** Builds the message of a completion. */
+function messageOf(state: RunState, thread: Thread, completion: Completion, { name }: Model): AssistantMessage {
+  const { parts, toolCalls } = withUniqueCallIds(completion, state.ports.clock.now())
+  const { model, finishReason, usage } = completion
+  const named = { model, ...definedFields({ requestedModel: name === model ? undefined : name }) }
+  return assistantMessage(state, thread, { parts, toolCalls, ...named, finishReason, usage })
+}
+
+/** The leader's end is the end of the run (rule 5). */
+function leaderEnds(state: RunState): ThreadEnds<EndedPhase> {
+  const { leader } = state
+  return {
+    steer: () => steerRun(state),
+    finish: (reason) => finish(state, { outcome: 'completed', stopReason: reason }),
+    async fail({ code, text }) {
+      await state.writer.settled() // Rule 3.
+      const error = { code, message: text, retryable: false }
+      return endRun(state, { outcome: 'failed', stopReason: 'error', error })
+    },
+    answer: (message, last) =>
+      countUnlessStored(state, leader, message, (begins) => {
+        begins(message.id)
+        const stopReason = isCutShort(message) ? 'output_limit' : (last ?? 'answer')
+        return finish(state, { outcome: 'completed', stopReason, message })
+      }),
+  }
+}
+
+/** A member's end is its last message. Its leader reads the result from it. */
+function memberEnds(state: RunState, member: OpenThread): ThreadEnds<'finished'> {
+  return {
+    steer: async () => undefined,
+    finish: async () => 'finished',
+    fail: async () => 'finished',
+    async answer(message) {
+      await storeRound(state, member, message)
+      return 'finished'
+    },
+  }
 }
 
 /** Releases the lease with the run still active, so that another process continues it. */
-async function release(state: RunState): Promise<LoopEnding> {
-  await state.writer.settled()
+async function release(state: RunState): Promise<ReleasedPhase> {
+  await state.writer.settled() // Rule 3.
   await state.writer.release()
-  return 'handed_off'
+  return { phase: 'handed_off' }
 }
 
 /** Maximum number of steering inputs that become messages between two rounds. Further ones wait for the next round. */
 const STEERED_AT_ONCE = 64
 
 /** Makes queued steering inputs user messages of the current run, between two rounds and in their order. */
-async function steerRun(state: RunState, thread: Thread): Promise<void> {
-  const { reads, writer } = state
+async function steerRun({ reads, writer, leader }: RunState): Promise<void> {
   if ((await writer.readHeader()).queued === 0) return
-  await writer.settled()
+  await writer.settled() // Rule 3.
   for (const queuedRunId of await reads.reader.steering(writer.key, STEERED_AT_ONCE)) {
     const message = await writer.steer(queuedRunId)
-    if (message !== undefined) remember(thread, [message])
+    if (message !== undefined) remember(leader, [message])
   }
-}
-
-/**
- * Stores a completion. A completion without calls ends the thread; the leader's also ends the run. Returns whether the
- * thread ended.
- */
-async function storeCompletion(
-  state: RunState,
-  thread: Thread,
-  completion: Completion,
-  last: LastRound | undefined,
-): Promise<boolean> {
-  const { parts, toolCalls } = withUniqueCallIds(completion, state.ports.clock.now())
-  const { model, finishReason, usage } = completion
-  const requestedModel = thread.model?.name === model ? undefined : thread.model?.name
-  const named = { model, ...definedFields({ requestedModel }) }
-  const message = assistantMessage(state, thread, { parts, toolCalls, ...named, finishReason, usage })
-  if (toolCalls.length > 0 || !isLeaders(thread)) {
-    await storeRound(state, thread, message)
-    return toolCalls.length === 0
-  }
-  thread.storing = message.id
-  const stopReason = isCutShort(message) ? 'output_limit' : (last ?? 'answer')
-  await finish(state, { outcome: 'completed', stopReason, message })
-  return true
 }
 
 /**
@@ -162,7 +248,7 @@ async function storeCompletion(
  */
 async function pauseRun(state: RunState): Promise<boolean> {
   const { reads, writer } = state
-  await writer.settled()
+  await writer.settled() // Rule 3.
   // Some calls may have been resolved since their round was stored.
   const threads = [...threadsOf(state.leader)]
   for (const thread of threads) {
@@ -179,53 +265,12 @@ async function pauseRun(state: RunState): Promise<boolean> {
 }
 
 /** Ends the run with the citations of its completion and the context decisions for later runs. */
-async function finish(state: RunState, completed: RunEnd): Promise<void> {
+async function finish(state: RunState, completed: RunEnd): Promise<EndedPhase> {
   const end = { ...completed, ...definedFields({ context: await mediaAtEnd(state, completed.message) }) }
-  if (state.leader.agent.policies.sources === 'keep') await endRun(state, end)
-  else {
-    const { citationsAtEnd } = await import('./sources/citations-at-end.ts')
-    await endRun(state, { ...end, ...(await citationsAtEnd(state, end)) })
-  }
+  if (state.leader.agent.policies.sources === 'keep') return endRun(state, end)
+  const { citationsAtEnd } = await import('./sources/citations-at-end.ts')
+  return endRun(state, { ...end, ...(await citationsAtEnd(state, end)) })
 }
 
 /** The thread's open calls, except those that a member works for. */
 const ownCalls = (thread: Thread): ToolMessage[] => openCalls(thread).filter(({ id }) => !thread.members.has(id))
-
-/**
- * Does `work` within an `invoke_agent` span of the run (OpenTelemetry's conventions for generative AI). Without a
- * registered SDK, the span does nothing. It holds names, ids and counts, but no content.
- */
-async function inRunSpan<Result>(state: RunState, work: () => Promise<Result>): Promise<Result> {
-  const { run, origin } = state.held
-  const attributes = {
-    'gen_ai.operation.name': 'invoke_agent',
-    'gen_ai.agent.name': run.agent,
-    'gen_ai.conversation.id': state.writer.key.session,
-    'gen_ai.request.model': state.leader.agent.model,
-    'tooltrail.run.id': run.id,
-    'tooltrail.run.origin': origin,
-  }
-  const options = { kind: SpanKind.INTERNAL, attributes }
-  return trace.getTracer('tooltrail').startActiveSpan(`invoke_agent ${run.agent}`, options, async (span) => {
-    try {
-      return await work()
-    } catch (error) {
-      span.setAttribute('error.type', error instanceof Error ? error.name : '_OTHER')
-      span.setStatus({ code: SpanStatusCode.ERROR })
-      throw error
-    } finally {
-      if (state.ended !== undefined) describe(span, state.ended.run)
-      span.end()
-    }
-  })
-}
-
-/** Adds the usage, stop reason and error of an ended run to its span. */
-function describe(span: Span, { usage, stopReason, error }: Run): void {
-  if (usage.inputTokens !== null) span.setAttribute('gen_ai.usage.input_tokens', usage.inputTokens)
-  if (usage.outputTokens !== null) span.setAttribute('gen_ai.usage.output_tokens', usage.outputTokens)
-  if (stopReason !== undefined) span.setAttribute('tooltrail.run.stop_reason', stopReason)
-  if (error === undefined) return
-  span.setAttribute('error.type', error.code)
-  span.setStatus({ code: SpanStatusCode.ERROR })
-}

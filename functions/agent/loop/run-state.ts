@@ -1,6 +1,5 @@
 import type { Agent } from '../../domain/agent.ts'
 import type { SessionContext } from '../../domain/context.ts'
-import { definedFields } from '../../domain/defined-fields.ts'
 import type { RunEvent } from '../../domain/events.ts'
 import type { HistoryEntries, HistoryQuery } from '../../domain/history.ts'
 import { parentNames } from '../../domain/messages/message.ts'
@@ -20,12 +19,12 @@ import type { SessionStore } from '../../ports/session-store.ts'
 import type { ToolRegistry } from '../../ports/tool.ts'
 import type { UsageLedger } from '../../ports/usage-ledger.ts'
 import { SEARCHING_TOOL } from '../../search/documents/documents.ts'
-import type { LoopReads, LoopStore } from './retrying-store.ts'
-import type { RunWriter } from './run-writer.ts'
+import type { LoopReads, LoopStore } from './writer/retrying-store.ts'
+import type { RunWriter } from './writer/run-writer.ts'
 import { numbersToRecord } from './sources/source-counter.ts'
 import type { SourceCounter } from './sources/source-counter.ts'
 import { ownMessages, roundsOf } from './thread.ts'
-import type { Thread } from './thread.ts'
+import type { OpenThread, Thread } from './thread.ts'
 
 /** The ports and functions that executing a run needs. */
 export interface LoopDependencies {
@@ -74,11 +73,8 @@ export interface EndedRun {
   readonly messages: readonly Message[]
 }
 
-/**
- * The state of a run in the process that holds its lease. It is created once, when the run is opened, and passed on
- * without copying.
- */
-export interface RunState {
+/** The fields that every phase of a run has, from the time at which this process holds its lease. */
+interface HeldPhase {
   readonly ports: Omit<LoopDependencies, keyof LoopStore | 'emit'>
   /** Retries reads that fail temporarily. */
   readonly reads: LoopReads
@@ -86,24 +82,45 @@ export interface RunState {
   readonly writer: RunWriter
   readonly held: Omit<HeldRun, 'lease'>
   readonly leader: Thread
-  /** Set once, when the run is opened. */
-  session: Session
-  /** The tools and instructions of the run's newest request, as this holder has read it. */
-  request: RunRequest
-  readonly context: ContextState
+  /** The account that the run's completions are counted for. */
+  readonly account: UsageAccount
   readonly sources: SourceCounter
-  /**
-   * Set when this holder has ended the run. `messages` is undefined if the log has messages that this process has not
-   * read.
-   */
-  ended?: { readonly run: Run; readonly messages: readonly Message[] | undefined }
   /** Emits an event that is not stored. */
   emit(event: RunEvent): void
 }
 
-/** The account that the run's completions are counted for. */
-export const accountOf = ({ held, session }: RunState): UsageAccount =>
-  definedFields({ owner: session.owner, keyId: held.run.keyId })
+/** A run whose log and tools are not read yet. It can only end. */
+export interface OpeningRun extends HeldPhase {
+  readonly phase: 'opening'
+}
+
+/** A run that can advance. It is created when the run is opened, and passed on without copying. */
+export interface RunState extends HeldPhase {
+  readonly phase: 'open'
+  readonly leader: OpenThread
+  readonly session: Session
+  /** The tools and instructions of the run's newest request, as this holder has read it. */
+  request: RunRequest
+  readonly context: ContextState
+}
+
+/**
+ * A run that this holder has ended. `messages` is undefined if the log has messages that this process has not read.
+ */
+export interface EndedPhase {
+  readonly phase: 'ended'
+  readonly run: Run
+  readonly messages: readonly Message[] | undefined
+}
+
+/**
+ * A run that this process no longer holds. `unopened`: it could not be opened. `lost`: another process continues it now, or after
+ * the lease has expired.
+ */
+export type ReleasedPhase = EndedPhase | { readonly phase: 'paused' | 'handed_off' | 'lost' | 'unopened' }
+
+/** A run in the process that holds its lease. */
+export type HeldPhases = OpeningRun | RunState
 
 /**
  * Whether the history was searched in this run: by the thread, by one of its members, by the thread that delegated to
@@ -118,7 +135,7 @@ export const hasSearched = (thread: Thread, calls: readonly ToolCall[] = []): bo
 
 /** Builds an assistant message of a thread, not yet stored, with an id after the log's last one. */
 export function assistantMessage(
-  state: RunState,
+  state: HeldPhases,
   thread: Thread,
   content: Partial<AssistantMessage> & { readonly parts: readonly AssistantPart[] },
 ): AssistantMessage {

@@ -11,7 +11,10 @@ import type { RoundOfThread } from '../../log/run-events.ts'
 import type { Model } from '../../ports/model.ts'
 import type { Tools } from '../../ports/tool.ts'
 
-/** One conversation with a model within a run: that of the leader, or that of a team member about one task. */
+/**
+ * One conversation with a model within a run: that of the leader, or that of a team member about one task. It can be read and
+ * ended, but it cannot request or execute anything before it is an `OpenThread`.
+ */
 export interface Thread extends ParentNames {
   readonly runId: string
   readonly agent: Agent
@@ -23,25 +26,26 @@ export interface Thread extends ParentNames {
   /** Set for a member if the thread that delegated to it had searched the history before. */
   readonly searched?: true
   /** Its working members, by the id of the delegate call's row. */
-  readonly members: Map<string, Thread>
+  readonly members: Map<string, OpenThread>
+  /** The budget of the run, shared by all of its threads. */
+  readonly budget: RunBudget
+}
+
+/** A thread that can request completions and execute calls. It shares messages, members and budget with its `Thread`. */
+export interface OpenThread extends Thread {
+  readonly tools: Tools
+  /** Opens the model at the first request. Rejects with `ModelError` if that fails. */
+  model(): Promise<Model>
   /**
    * Texts for the model about calls whose arguments do not fit the schema, by the row of the call. Removed when the
    * call ends.
    */
   readonly faults: Map<string, string>
-  /** The budget of the run, shared by all of its threads. */
-  readonly budget: RunBudget
-  /** Set once, when the thread is opened. */
-  model: Model | undefined
-  tools: Tools
   /** Whether the next completion may use the whole time of a process. */
   isWhole: boolean
-  /** The id of the completion that is being stored, or was stored last. */
-  storing?: string
+  /** Whether a summary must be considered before the first request. */
+  summary: 'due' | 'considered'
 }
-
-/** How a thread stopped advancing. `waiting`: calls of the thread or its members wait for a client or an approval. */
-export type ThreadEnding = 'ended' | 'waiting' | 'handed_off'
 
 /** The tokens that the completions of a run have used, and their limit. */
 export interface RunBudget {
@@ -53,32 +57,21 @@ export interface RunBudget {
   readonly taken: Map<string, number>
 }
 
-const unopened = (): Pick<Thread, 'members' | 'faults' | 'model' | 'tools' | 'isWhole'> => ({
-  members: new Map(),
-  faults: new Map(),
-  model: undefined,
-  tools: new Map(),
-  isWhole: false,
-})
-
-/** Creates a leader without messages; its model and tools are opened later. */
+/** Creates a leader without messages. */
 export function createLeader(runId: string, agent: Agent): Thread {
   const budget = { most: agent.policies.maxRunTokens, taken: new Map<string, number>() }
-  return { runId, agent, messages: [], budget, ...unopened() }
+  return { runId, agent, messages: [], members: new Map(), budget }
 }
 
-/** Creates the member that a delegate call names, and adds it to the thread that made the call. */
-export function createMember(of: Thread, call: ToolMessage, agent: Agent): Thread {
-  const { runId, budget } = of
+/** Creates the member that a delegate call names. */
+export function createMember({ runId, budget }: Thread, call: ToolMessage, agent: Agent): Thread {
   const parent = { parentToolCallId: call.toolCallId, parentMessageId: call.id }
   const marks = definedFields({ searched: call.searched })
-  const member = { runId, agent, ...parent, ...marks, messages: [], budget, ...unopened() }
-  of.members.set(call.id, member)
-  return member
+  return { runId, agent, ...parent, ...marks, messages: [], members: new Map(), budget }
 }
 
 /** A thread and all members below it. */
-export function* threadsOf(thread: Thread): Generator<Thread, void> {
+export function* threadsOf<One extends Thread>(thread: One): Generator<One | OpenThread, void> {
   yield thread
   for (const member of thread.members.values()) yield* threadsOf(member)
 }
@@ -199,12 +192,6 @@ export function refusalOf(thread: Thread, asked: AssistantMessage, sequence: num
   if (last !== undefined) return `this was the run's last round (${last}): no further calls`
   if (sequence >= MAX_ROUND_CALLS) return `not executed: of one round's calls, the first ${MAX_ROUND_CALLS} are`
   return undefined
-}
-
-/** Why the run ends after the calls of its last round; undefined if it continues. */
-export function endedBy(thread: Thread): LastRound | undefined {
-  const last = ownMessages(thread).findLast((message) => message.role !== 'tool')
-  return last?.role === 'assistant' && last.toolCalls.length > 0 ? lastRoundReason(thread, last) : undefined
 }
 
 /** Whether the thread has a completion after this id. Completions that ended with an error are not counted. */

@@ -8,9 +8,8 @@ import type { SessionJanitor } from '../../ports/session-janitor.ts'
 import type { Started } from '../../ports/run-lease.ts'
 import { nameOf } from '../events/event-bus.ts'
 import { CutOff } from '../loop/model/complete.ts'
-import type { LoopEnding } from '../loop/run-ending.ts'
 import type { HandOff } from '../loop/run-loop.ts'
-import type { EndedRun, HeldRun, LoopDependencies, RunState } from '../loop/run-state.ts'
+import type { EndedRun, HeldRun, LoopDependencies, ReleasedPhase } from '../loop/run-state.ts'
 import { withinTime } from '../../domain/time/time-limit.ts'
 import { trackToolCalls } from './in-flight-calls.ts'
 import { createTitles } from './titles.ts'
@@ -87,7 +86,7 @@ export function createSessionWorker(ports: Dependencies): SessionWorker {
   }
 
   async function work(key: SessionKey, entry: { again: boolean }, started?: StartedRun): Promise<void> {
-    let ending: LoopEnding = 'ended'
+    let released: ReleasedPhase['phase'] = 'unopened'
     let next = started
     try {
       do {
@@ -95,9 +94,9 @@ export function createSessionWorker(ports: Dependencies): SessionWorker {
         const held = next?.held ?? (await withinTime(CLAIM_TIMEOUT_MS, 'the store', () => acquire(dependencies, key)))
         if (held === undefined) continue
         entry.again = true
-        ending = await execute({ ...dependencies, titles }, held, stopping, next)
+        released = await execute({ ...dependencies, titles }, held, stopping, next)
         next = undefined
-      } while (entry.again && ending !== 'lost' && !stopping.afterRound.signal.aborted)
+      } while (entry.again && released !== 'lost' && !stopping.afterRound.signal.aborted)
     } finally {
       // No `await` follows the last check of `again`. So no hint can arrive after the check and be lost.
       serving.delete(nameOf(key))
@@ -133,7 +132,7 @@ async function execute(
   held: HeldRun,
   stopping: Stops,
   started: StartedRun | undefined,
-): Promise<LoopEnding> {
+): Promise<ReleasedPhase['phase']> {
   // A hand-off in progress does not include runs started after it.
   const isUnknown = stopping.afterRound.signal.aborted
   // Imported with the first run: a process that only serves reads may never execute one.
@@ -141,12 +140,12 @@ async function execute(
     import('../loop/open-run.ts'),
     import('../loop/run-loop.ts'),
   ])
-  const state = await openRun(dependencies, held)
-  const ending = state === undefined ? 'ended' : await executeRun(state, handOffOf(stopping))
-  started?.settle(endedRunOf(state))
-  if (isUnknown && ending === 'handed_off') await hint(dependencies, held.lease)
-  titles.ask(keyOf(held.lease), state?.ended?.run, stopping.atOnce.signal)
-  return ending
+  const run = await openRun(dependencies, held)
+  const released = run.phase === 'open' ? await executeRun(run, handOffOf(stopping)) : run
+  started?.settle(endedRunOf(released))
+  if (isUnknown && released.phase === 'handed_off') await hint(dependencies, held.lease)
+  titles.ask(keyOf(held.lease), released.phase === 'ended' ? released.run : undefined, stopping.atOnce.signal)
+  return released.phase
 }
 
 /**
@@ -173,9 +172,9 @@ async function allDone(serving: ReadonlyMap<string, { readonly done: Promise<voi
     await Promise.allSettled([...[...serving.values()].map(({ done }) => done), ...titles.inFlight()])
 }
 
-function endedRunOf(state: RunState | undefined): EndedRun | undefined {
-  const { run, messages } = state?.ended ?? {}
-  return run === undefined || messages === undefined ? undefined : { run, messages }
+function endedRunOf(released: ReleasedPhase): EndedRun | undefined {
+  if (released.phase !== 'ended' || released.messages === undefined) return undefined
+  return { run: released.run, messages: released.messages }
 }
 
 type Stops = { readonly [when in keyof HandOff]: AbortController }

@@ -2,10 +2,10 @@
 /* Evidence, replay: A completion numbers the sources of at most 2,000 results. A failed run stores no data that was refused. */
 import { expect, test } from 'vitest'
 import { CompletionFailed } from '../../../functions/agent/loop/model/completion-failed.ts'
-import { RunCancelled } from '../../../functions/agent/loop/lease-keeper.ts'
+import { RunCancelled } from '../../../functions/agent/loop/writer/lease-keeper.ts'
 import { endOfCrashLoop, endRun, stopAfter } from '../../../functions/agent/loop/run-ending.ts'
 import type { RunState } from '../../../functions/agent/loop/run-state.ts'
-import { openWriter } from '../../../functions/agent/loop/run-writer.ts'
+import { openWriter } from '../../../functions/agent/loop/writer/run-writer.ts'
 import { createSourceCounter } from '../../../functions/agent/loop/sources/source-counter.ts'
 import { createLeader } from '../../../functions/agent/loop/thread.ts'
 import { DEFAULT_POLICIES } from '../../../functions/domain/agent.ts'
@@ -95,17 +95,17 @@ test.each([
   ['as the cause of something else', new Error('the model gave no completion', { cause: lost })],
 ])('a process that lost its lease (%s) ends no run, even if no other process holds it', async (_, error) => {
   const { state, asked } = ending()
-  expect(await stopAfter(state, error)).toBe('lost')
+  expect(await stopAfter(state, error)).toMatchObject({ phase: 'lost' })
   expect(asked).toEqual([])
 })
 
 test('a failing run ends after its results are stored, and does not end if they cannot be stored', async () => {
   const order: string[] = []
   const { state, asked } = ending({ settled: async () => void order.push(`settled before ${asked.length} ends`) })
-  expect(await stopAfter(state, new Error('no'))).toBe('ended')
+  expect(await stopAfter(state, new Error('no'))).toMatchObject({ phase: 'ended' })
   expect([order, asked.length]).toEqual([['settled before 0 ends'], 1])
   const unstored = ending({ settled: () => Promise.reject(lost) })
-  expect(await stopAfter(unstored.state, new Error('no'))).toBe('lost')
+  expect(await stopAfter(unstored.state, new Error('no'))).toMatchObject({ phase: 'lost' })
   expect(unstored.asked).toEqual([])
 })
 
@@ -129,7 +129,7 @@ test.each([
   const { state, asked, logged } = ending({ refused: [refusal] })
   state.sources.given.set(state.leader, [{ message: 'm0', from: 1, count: 1 }])
   const error = new CompletionFailed(cause, [{ type: 'text', text: 'half of it' }])
-  expect(await stopAfter(state, error)).toBe('ended')
+  expect(await stopAfter(state, error)).toMatchObject({ phase: 'ended' })
   const [first, second] = asked
   expect(first?.message?.parts[0]).toMatchObject({ text: 'half of it' })
   expect(first?.message?.numbered).toHaveLength(1)

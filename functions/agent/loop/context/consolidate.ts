@@ -5,10 +5,8 @@ import { isDue, isNearlyFull } from '../../../log/request/consolidation.ts'
 import { CutOff } from '../model/complete.ts'
 import { countConversation } from './context.ts'
 import { recordDecision } from '../record-decision.ts'
-import { accountOf } from '../run-state.ts'
 import type { RunState } from '../run-state.ts'
-import type { NewNotice } from '../run-writer.ts'
-import { roundsOf } from '../thread.ts'
+import type { NewNotice } from '../writer/run-writer.ts'
 import { countSummaries } from '../model/unstored-usage.ts'
 
 /**
@@ -25,7 +23,7 @@ export async function consolidateIfDue(
 ): Promise<readonly NewNotice[] | undefined> {
   const { leader, held, context, reads, writer } = state
   const { consolidation } = leader.agent.policies
-  if (consolidation === false || held.run.trigger !== 'input' || roundsOf(leader) > 0) return []
+  if (consolidation === false) return []
   const loaded = { messages: leader.messages, decided: context.decided, isWhole: context.isWhole }
   const count = await countConversation(reads.reader, writer.key, loaded, held.run.id)
   const warning = { type: 'context.nearly_full', messages: count, threshold: consolidation.threshold } as const
@@ -61,7 +59,7 @@ async function consolidate(state: RunState, policy: Consolidation, signal: Abort
   const before = inputOf(state)
   const { limits } = context.decided
   const work = { agent: leader.agent, policy, former: context.decided.summary, before, limits, signal }
-  const count = countSummaries(ports, writer.key, accountOf(state))
+  const count = countSummaries(ports, writer.key, state.account)
   const learn = (learnt: NonNullable<SessionContext['limits']>): Promise<void> =>
     recordDecision(state, { context: { ...context.decided, limits: learnt }, notices: [] })
   const dependencies = { reader: reads.reader, models: ports.models, clock: ports.clock, keeper: writer, count, learn }
@@ -81,7 +79,7 @@ async function consolidate(state: RunState, policy: Consolidation, signal: Abort
  * counted.
  */
 async function recordOrCount(state: RunState, decision: Parameters<typeof recordDecision>[1]): Promise<void> {
-  const account = accountOf(state)
+  const account = state.account
   try {
     await recordDecision(state, { ...decision, account })
   } catch (error) {

@@ -22,7 +22,7 @@ import { requestCompletion } from '../model/complete.ts'
 import { CompletionFailed } from '../model/completion-failed.ts'
 import { readBack } from './context.ts'
 import type { LoadedContext, MessageReader } from './context.ts'
-import type { LeaseKeeper } from '../lease-keeper.ts'
+import type { LeaseKeeper } from '../writer/lease-keeper.ts'
 import { OPEN_MS } from '../open-thread.ts'
 
 /**

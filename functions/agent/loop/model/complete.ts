@@ -13,7 +13,7 @@ import { ModelError } from '../../../ports/model.ts'
 import type { Completion, Model } from '../../../ports/model.ts'
 import { attachMedia } from '../../media.ts'
 import { limitTime, raceAbort } from '../../../domain/time/time-limit.ts'
-import type { LeaseKeeper } from '../lease-keeper.ts'
+import type { LeaseKeeper } from '../writer/lease-keeper.ts'
 import { fittingRequest } from '../context/context.ts'
 import type { Asked, SizedRequest } from '../context/context.ts'
 import { recordDecision } from '../record-decision.ts'
@@ -21,9 +21,9 @@ import { declaredTools } from './model-request.ts'
 import { CompletionFailed } from './completion-failed.ts'
 import { sendFitting } from './send-fitting.ts'
 import type { RunState } from '../run-state.ts'
-import type { NewNotice } from '../run-writer.ts'
+import type { NewNotice } from '../writer/run-writer.ts'
 import { memberNames, ownMessages, roundOf } from '../thread.ts'
-import type { Thread } from '../thread.ts'
+import type { OpenThread, Thread } from '../thread.ts'
 import { countUnstoredOf, estimatedUsage } from './unstored-usage.ts'
 import { createCharacterJoiner } from './whole-characters.ts'
 
@@ -44,6 +44,7 @@ export class CutOff extends Error {
 }
 
 interface Asking {
+  readonly model: Model
   readonly isLast: boolean
   /** Cuts off the completion when it aborts: for a hand-off, or because the run must stop. */
   readonly signal: AbortSignal
@@ -56,7 +57,11 @@ interface Asking {
  * sends it again. Rejects with `CompletionFailed`. A request fails, too, if it was cut off although it had the whole lifetime
  * of a process.
  */
-export async function nextCompletion(state: RunState, thread: Thread, asking: Asking): Promise<Completion | undefined> {
+export async function nextCompletion(
+  state: RunState,
+  thread: OpenThread,
+  asking: Asking,
+): Promise<Completion | undefined> {
   try {
     return await askWithPolicy(state, thread, asking)
   } catch (error) {
@@ -76,16 +81,14 @@ export async function nextCompletion(state: RunState, thread: Thread, asking: As
  */
 async function askWithPolicy(
   state: RunState,
-  thread: Thread,
-  { isLast, signal, notices }: Asking,
+  thread: OpenThread,
+  { model, isLast, signal, notices }: Asking,
 ): Promise<Completion> {
   const { request: newest, session } = state
   const { clock } = state.ports
   const { requireTool } = thread.agent.policies
   const tools = declaredTools(thread.tools, newest.clientTools)
   const at = roundOf(thread)
-  const { model } = thread
-  if (model === undefined) throw new Error(`the model of ${thread.agent.name} was not opened`)
   const count = (usage: Usage): Promise<void> => countUnstoredOf(state, thread, { model: model.name, usage })
   const warn = (detail: string): Promise<void> => warnOnce(state, thread, { code: 'unknown_frames', detail })
   const target = { model, clock, at, keeper: state.writer, emit: state.emit, count, warn }

@@ -1,4 +1,5 @@
 import { SUMMARY_AGENT, TITLE_AGENT } from '../../../domain/context.ts'
+import type { AssistantMessage } from '../../../domain/messages/message.ts'
 import type { SessionKey } from '../../../domain/session.ts'
 import { withinTime } from '../../../domain/time/time-limit.ts'
 import { NO_USAGE } from '../../../domain/usage/usage.ts'
@@ -9,7 +10,6 @@ import { weighText } from '../../../log/request/token-weight.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { Logger } from '../../../ports/logger.ts'
 import type { UsageLedger } from '../../../ports/usage-ledger.ts'
-import { accountOf } from '../run-state.ts'
 import type { RunState } from '../run-state.ts'
 import type { Thread } from '../thread.ts'
 
@@ -57,21 +57,27 @@ export const countUnstoredOf = (
   state: RunState,
   { agent }: Thread,
   completion: Pick<Unstored, 'model' | 'usage'>,
-): Promise<void> => countUnstored(state.ports, state.writer.key, accountOf(state), { agent: agent.name, ...completion })
+): Promise<void> => countUnstored(state.ports, state.writer.key, state.account, { agent: agent.name, ...completion })
 
 /**
- * Counts a completion whose write failed, unless the log holds its message (`thread.storing`) after all. A holder may learn that
- * it lost the lease before it learns that its write succeeded. If an outage hides the message, the completion may be counted
- * twice.
+ * Stores a completion by `write`. If that fails, counts the completion, unless the log holds its message after all. A holder may
+ * learn that it lost the lease before it learns that its write succeeded. If an outage hides the message, the completion may be
+ * counted twice. `write` calls `begins` with the id of the message before it sends the message to the store.
  */
-export async function countUnlessStored(
+export async function countUnlessStored<Result>(
   state: RunState,
   thread: Thread,
-  completion: Pick<Unstored, 'model' | 'usage'>,
-): Promise<void> {
-  const { storing } = thread
-  if (storing !== undefined && (await isStored(state, storing))) return
-  await countUnstoredOf(state, thread, completion)
+  { model, usage }: Pick<AssistantMessage, 'model' | 'usage'>,
+  write: (begins: (id: string) => void) => Promise<Result>,
+): Promise<Result> {
+  let begun: string | undefined
+  try {
+    return await write((id) => (begun = id))
+  } catch (error) {
+    const isUnstored = begun === undefined || !(await isStored(state, begun))
+    if (isUnstored && usage !== undefined) await countUnstoredOf(state, thread, { model: model ?? '', usage })
+    throw error
+  }
 }
 
 async function isStored({ writer, ports }: RunState, id: string): Promise<boolean> {

@@ -6,7 +6,7 @@ import type { RunState } from '../run-state.ts'
 import { checkArguments } from './strict-arguments.ts'
 import type { Checked } from './strict-arguments.ts'
 import { memberNames, refusalOf } from '../thread.ts'
-import type { Thread } from '../thread.ts'
+import type { OpenThread, Thread } from '../thread.ts'
 import { parseArguments } from './tool-call.ts'
 import { usableClientTools } from '../model/model-request.ts'
 
@@ -35,7 +35,7 @@ export interface CheckedCall {
  */
 export async function checkCalls(
   state: RunState,
-  thread: Thread,
+  thread: OpenThread,
   asked: AssistantMessage,
   calls: readonly ToolCall[],
 ): Promise<readonly CheckedCall[]> {
@@ -57,7 +57,12 @@ export async function checkCalls(
 
 type Check = (tool: Pick<Tool, 'name' | 'parameters'>, text: string) => Promise<Checked>
 
-async function checkCall({ request }: RunState, { tools }: Thread, call: ToolCall, check: Check): Promise<CheckedCall> {
+async function checkCall(
+  { request }: RunState,
+  { tools }: OpenThread,
+  call: ToolCall,
+  check: Check,
+): Promise<CheckedCall> {
   const clientTool = usableClientTools(tools, request.clientTools).find((tool) => tool.name === call.name)
   if (clientTool !== undefined)
     return clientTool.strict === true ? waiting('result', await check(clientTool, call.arguments)) : { needs: 'result' }

@@ -12,7 +12,7 @@ import { readJson, withPlainNumbers } from '../../../log/json/exact-json.ts'
 import { jsonFault } from '../../../log/json/json-size.ts'
 import { readableOutput } from '../../readable-output.ts'
 import { limitTime, raceAbort, withinTime } from '../../../domain/time/time-limit.ts'
-import type { LoopReads } from '../retrying-store.ts'
+import type { LoopReads } from '../writer/retrying-store.ts'
 import type { LoopDependencies } from '../run-state.ts'
 
 /**

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { checkCalls } from '../../../../functions/agent/loop/tools/call-checks.ts'
 import type { RunState } from '../../../../functions/agent/loop/run-state.ts'
 import { checkArguments } from '../../../../functions/agent/loop/tools/strict-arguments.ts'
-import type { Thread } from '../../../../functions/agent/loop/thread.ts'
+import type { OpenThread } from '../../../../functions/agent/loop/thread.ts'
 import { DEFAULT_POLICIES } from '../../../../functions/domain/agent.ts'
 import type { AssistantMessage } from '../../../../functions/domain/messages/message.ts'
 import type { Run } from '../../../../functions/domain/runs/run.ts'
@@ -16,7 +16,7 @@ const thread = {
   messages: [],
   budget: { most: null, taken: new Map() },
   tools: new Map([['pay', makeTool('pay', async () => ({ text: 'paid' }), { needsApproval: true, parameters })]]),
-} as unknown as Thread
+} as unknown as OpenThread
 
 let stopped: AbortController
 let expected: number[]

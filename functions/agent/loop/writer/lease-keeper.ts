@@ -1,10 +1,10 @@
-import { LeaseLost } from '../../domain/errors.ts'
-import { HEARTBEAT_MS, LEASE_MARGIN_MS, LEASE_MS } from '../../domain/session.ts'
-import type { Lease, SessionHeader } from '../../domain/session.ts'
-import type { Clock } from '../../ports/clock.ts'
-import type { Logger } from '../../ports/logger.ts'
-import type { RunLease } from '../../ports/run-lease.ts'
-import { withinTime } from '../../domain/time/time-limit.ts'
+import { LeaseLost } from '../../../domain/errors.ts'
+import { HEARTBEAT_MS, LEASE_MARGIN_MS, LEASE_MS } from '../../../domain/session.ts'
+import type { Lease, SessionHeader } from '../../../domain/session.ts'
+import type { Clock } from '../../../ports/clock.ts'
+import type { Logger } from '../../../ports/logger.ts'
+import type { RunLease } from '../../../ports/run-lease.ts'
+import { withinTime } from '../../../domain/time/time-limit.ts'
 
 /** Interval between two reads of the header. Limits how long a cancel stays unnoticed. */
 const POLL_MS = 500

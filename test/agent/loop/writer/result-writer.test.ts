@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import { createEventSequence } from '../../../functions/agent/loop/event-sequence.ts'
-import { createResultWriter } from '../../../functions/agent/loop/result-writer.ts'
-import { LeaseLost } from '../../../functions/domain/errors.ts'
-import type { RunEvent } from '../../../functions/domain/events.ts'
-import type { ToolMessage } from '../../../functions/domain/messages/message.ts'
-import type { Lease } from '../../../functions/domain/session.ts'
-import type { OutputStore } from '../../../functions/ports/output-store.ts'
-import type { RunLog } from '../../../functions/ports/run-log.ts'
+import { createEventSequence } from '../../../../functions/agent/loop/writer/event-sequence.ts'
+import { createResultWriter } from '../../../../functions/agent/loop/writer/result-writer.ts'
+import { LeaseLost } from '../../../../functions/domain/errors.ts'
+import type { RunEvent } from '../../../../functions/domain/events.ts'
+import type { ToolMessage } from '../../../../functions/domain/messages/message.ts'
+import type { Lease } from '../../../../functions/domain/session.ts'
+import type { OutputStore } from '../../../../functions/ports/output-store.ts'
+import type { RunLog } from '../../../../functions/ports/run-log.ts'
 
 const ROW = { id: 'm1', runId: 'r' } as ToolMessage
 const RESULT = {

@@ -1,10 +1,10 @@
 import { afterEach, expect, test, vi } from 'vitest'
-import { retryingStore } from '../../../functions/agent/loop/retrying-store.ts'
-import { LeaseLost, TooltrailError } from '../../../functions/domain/errors.ts'
-import type { Lease } from '../../../functions/domain/session.ts'
-import type { LogReader } from '../../../functions/ports/log-reader.ts'
-import type { OutputStore } from '../../../functions/ports/output-store.ts'
-import type { RunLog } from '../../../functions/ports/run-log.ts'
+import { retryingStore } from '../../../../functions/agent/loop/writer/retrying-store.ts'
+import { LeaseLost, TooltrailError } from '../../../../functions/domain/errors.ts'
+import type { Lease } from '../../../../functions/domain/session.ts'
+import type { LogReader } from '../../../../functions/ports/log-reader.ts'
+import type { OutputStore } from '../../../../functions/ports/output-store.ts'
+import type { RunLog } from '../../../../functions/ports/run-log.ts'
 
 afterEach(() => void vi.useRealTimers())
 

@@ -1,5 +1,5 @@
-import { latestId, nextIds } from '../../domain/ids.ts'
-import type { Clock } from '../../ports/clock.ts'
+import { latestId, nextIds } from '../../../domain/ids.ts'
+import type { Clock } from '../../../ports/clock.ts'
 
 /** The order of the ids in a log that one holder extends. */
 export interface LogIds {

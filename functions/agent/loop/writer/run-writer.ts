@@ -1,13 +1,13 @@
-import { definedFields } from '../../domain/defined-fields.ts'
-import type { RunEvent } from '../../domain/events.ts'
-import { nextId } from '../../domain/ids.ts'
-import type { AssistantMessage, ToolMessage, UserMessage } from '../../domain/messages/message.ts'
-import type { EventPosition } from '../../domain/runs/event-position.ts'
-import type { RunEnd } from '../../domain/runs/run-changes.ts'
-import type { Run } from '../../domain/runs/run.ts'
-import { keyOf } from '../../domain/session.ts'
-import type { Lease, SessionHeader, SessionKey } from '../../domain/session.ts'
-import type { UsageAccount } from '../../domain/usage/usage-count.ts'
+import { definedFields } from '../../../domain/defined-fields.ts'
+import type { RunEvent } from '../../../domain/events.ts'
+import { nextId } from '../../../domain/ids.ts'
+import type { AssistantMessage, ToolMessage, UserMessage } from '../../../domain/messages/message.ts'
+import type { EventPosition } from '../../../domain/runs/event-position.ts'
+import type { RunEnd } from '../../../domain/runs/run-changes.ts'
+import type { Run } from '../../../domain/runs/run.ts'
+import { keyOf } from '../../../domain/session.ts'
+import type { Lease, SessionHeader, SessionKey } from '../../../domain/session.ts'
+import type { UsageAccount } from '../../../domain/usage/usage-count.ts'
 import {
   callCompleted,
   callStarted,
@@ -16,11 +16,11 @@ import {
   messageSteered,
   runEnded,
   withWaiting,
-} from '../../log/run-events.ts'
-import type { Clock } from '../../ports/clock.ts'
-import type { Logger } from '../../ports/logger.ts'
-import type { RunLease } from '../../ports/run-lease.ts'
-import type { Decision, Round } from '../../ports/run-log.ts'
+} from '../../../log/run-events.ts'
+import type { Clock } from '../../../ports/clock.ts'
+import type { Logger } from '../../../ports/logger.ts'
+import type { RunLease } from '../../../ports/run-lease.ts'
+import type { Decision, Round } from '../../../ports/run-log.ts'
 import { createEventSequence, positionAfter } from './event-sequence.ts'
 import type { Emission, EmitInOrder } from './event-sequence.ts'
 import { keepLease } from './lease-keeper.ts'

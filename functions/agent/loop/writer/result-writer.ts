@@ -1,8 +1,8 @@
-import { definedFields } from '../../domain/defined-fields.ts'
-import type { ToolMessage } from '../../domain/messages/message.ts'
-import type { Lease } from '../../domain/session.ts'
-import type { FittedContent } from '../../log/fit-content.ts'
-import { callCompleted } from '../../log/run-events.ts'
+import { definedFields } from '../../../domain/defined-fields.ts'
+import type { ToolMessage } from '../../../domain/messages/message.ts'
+import type { Lease } from '../../../domain/session.ts'
+import type { FittedContent } from '../../../log/fit-content.ts'
+import { callCompleted } from '../../../log/run-events.ts'
 import type { EmitInOrder } from './event-sequence.ts'
 import type { LoopStore } from './retrying-store.ts'
 

@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { createSystemClock } from '../../../functions/adapters/memory/system-clock.ts'
-import { keepLease, RunCancelled } from '../../../functions/agent/loop/lease-keeper.ts'
-import type { LeaseKeeper } from '../../../functions/agent/loop/lease-keeper.ts'
-import { LeaseLost } from '../../../functions/domain/errors.ts'
-import type { Lease, SessionHeader } from '../../../functions/domain/session.ts'
-import type { Clock } from '../../../functions/ports/clock.ts'
-import type { RunLease } from '../../../functions/ports/run-lease.ts'
-import { until } from '../../eventually.ts'
+import { createSystemClock } from '../../../../functions/adapters/memory/system-clock.ts'
+import { keepLease, RunCancelled } from '../../../../functions/agent/loop/writer/lease-keeper.ts'
+import type { LeaseKeeper } from '../../../../functions/agent/loop/writer/lease-keeper.ts'
+import { LeaseLost } from '../../../../functions/domain/errors.ts'
+import type { Lease, SessionHeader } from '../../../../functions/domain/session.ts'
+import type { Clock } from '../../../../functions/ports/clock.ts'
+import type { RunLease } from '../../../../functions/ports/run-lease.ts'
+import { until } from '../../../eventually.ts'
 
 /** Factor by which waits are shorter. */
 const HASTE = 100

@@ -1,5 +1,5 @@
-import type { RunEvent } from '../../domain/events.ts'
-import type { EventPosition } from '../../domain/runs/event-position.ts'
+import type { RunEvent } from '../../../domain/events.ts'
+import type { EventPosition } from '../../../domain/runs/event-position.ts'
 
 /** The result of a write and its events. `events: undefined`: the write stored nothing. */
 export interface Emission<Result> {

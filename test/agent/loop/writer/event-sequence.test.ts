@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { createEventSequence } from '../../../functions/agent/loop/event-sequence.ts'
-import type { Emission } from '../../../functions/agent/loop/event-sequence.ts'
-import type { RunEvent } from '../../../functions/domain/events.ts'
+import { createEventSequence } from '../../../../functions/agent/loop/writer/event-sequence.ts'
+import type { Emission } from '../../../../functions/agent/loop/writer/event-sequence.ts'
+import type { RunEvent } from '../../../../functions/domain/events.ts'
 
 const event = (runId: string): RunEvent => ({ type: 'round.started', runId, round: 0 })
 const stored = (runId: string): Emission<string> => ({ result: runId, events: [event(runId)] })
