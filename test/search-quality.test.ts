@@ -74,7 +74,7 @@ describe.skipIf(!recorded)('searches over recorded conversations', () => {
     for (const [kind, queries] of byKind(found)) expect(share(queries, 10), kind).toBeGreaterThanOrEqual(0.97)
   })
 
-  test('the history does not find itself: earlier questions and retellings rank below the events', async () => {
+  test('earlier questions, and texts that retell the events, rank below the events', async () => {
     await retell(database, index)
     const again = await searchAll(index, corpus, readRecordedQueries())
     print(again)

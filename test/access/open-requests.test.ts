@@ -142,7 +142,7 @@ test('one tenant uses at most half of the slots of a process, with any number of
   await expect(calls.open(caller('t-more', 't'))).rejects.toThrow(/tenant t has 1024/)
 })
 
-test('a watched request uses no slot, and ends when its key ends', async () => {
+test('a watched request uses no slot, and ends when its key is revoked', async () => {
   const { calls, good, sleeps, look } = open()
   const watched = Array.from({ length: 3_000 }, () => calls.watch(caller('one')))
   const opened = await calls.open(caller('one'))
@@ -201,7 +201,7 @@ test('a slot remains taken until its request ends', async () => {
   expect([...places.values()]).toEqual([610_000])
 })
 
-test('a slot whose renewal hangs does not delay the end of a revoked key', async () => {
+test('requests of a revoked key end although the renewal of another slot hangs', async () => {
   const { calls, good, look, pass, fallSilent } = open()
   await calls.open(caller('one', 't', { openCalls: 1 }))
   const { signal } = await calls.open(caller('two'))

@@ -168,7 +168,7 @@ describe('under `images: {reattach}`', () => {
       expect(bodies[place]?.startsWith(bodies[place - 1] ?? '?'), `${place}`).toBe(true)
   })
 
-  it('media of tools drop out after their run, media of an input before the next run’s first request', async () => {
+  it('media of tools are omitted after their run, media of an input before the next run’s first request', async () => {
     const written: string[] = []
     const turns = Array.from({ length: 4 }, (_, place) => drawing(`one${place}`))
     harness = await openHarness({
@@ -195,7 +195,7 @@ describe('under `images: {reattach}`', () => {
     expect(seen(harness.requests[8]).filter((one) => one.endsWith('bytes'))).toEqual(['mine.png with bytes'])
   })
 
-  it('media drop out in the same write that records the citations', async () => {
+  it('the write that records the citations also records that media are omitted', async () => {
     const sourced = makeTool('draw', async () => ({
       text: 'drawn',
       media: [image('a.png')],

@@ -49,7 +49,7 @@ describe('the focus stays', () => {
     await expect.poll(() => focused(page)).toBe(key === 'Enter' ? 'A fast title' : 'A slow title')
   })
 
-  test('on the title while its change is answered late and the list is updated', async () => {
+  test('on the title while the response to its change is delayed and the list is updated', async () => {
     const { id } = await opened.client.createSession({ title: 'A slow answer' })
     const page = await opened.show(`/sessions/${id}`)
     await page.locator('button.title').focus()
@@ -65,7 +65,7 @@ describe('the focus stays', () => {
     expect(await focused(page)).toBe('A late answer')
   })
 
-  test('on the opener of a dialog that its own button closes', async () => {
+  test("on the button that opened a dialog, after the dialog's own button closes it", async () => {
     const { id } = await opened.client.createSession({ title: 'To be kept' })
     const page = await opened.show(`/sessions/${id}`)
     await page.getByRole('button', { name: 'Delete', exact: true }).focus()

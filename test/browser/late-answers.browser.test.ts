@@ -22,7 +22,7 @@ async function held(page: Page, address: string, method = 'GET'): Promise<() => 
 
 const field = (page: Page) => page.getByLabel('Message', { exact: true })
 
-test("a session whose creation is answered late starts, and the person's view does not change", async () => {
+test("a session starts although its creation is answered late, and the person's view does not change", async () => {
   const { client } = opened
   const { id } = await client.createSession({ title: 'Elsewhere' })
   const page = await opened.show('/new')

@@ -48,7 +48,7 @@ async function entries(...words: readonly string[]): Promise<Line[]> {
 const ids = async (...words: readonly string[]) => (await entries('sessions', ...words)).map(({ id }) => id)
 
 describe('lists on the command line', () => {
-  test('contain any number of sessions, one per line, and continue after a given one', async () => {
+  test('contain any number of sessions, one per line, and continue after a given session', async () => {
     const all = await ids('--limit', '1000')
     expect(all).toEqual(Array.from({ length: SESSIONS }, (_, n) => `s${SESSIONS - 1 - n}`))
     expect(await ids('--limit', '104')).toEqual(all.slice(0, 104))
@@ -68,7 +68,7 @@ describe('lists on the command line', () => {
     expect(found.error).toMatch(/^There is more: --after [0-9A-Z]{26}\n$/u)
   })
 
-  test('contain any number of hits, one per line, and continue after a given one', async () => {
+  test('contain any number of hits, one per line, and continue after a given hit', async () => {
     const all = await entries('search', 'crate', '--sort', 'newest', '--limit', '1000')
     expect(all.map(({ session_id: id }) => id)).toEqual(await ids('--limit', '1000'))
     const after = String(all[60]?.['message_id'])

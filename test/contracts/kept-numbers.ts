@@ -115,7 +115,7 @@ export function keptNumbersContract(engine: Engine): void {
       ])
     })
 
-    test('are stored with as many rows as a step may contain', async () => {
+    test('are stored even in a step with the maximum number of rows', async () => {
       const fixture = await openFixture(stores, { ttlDays: 1 })
       const { key, reader, imports } = fixture
       const { steps } = await importInto(fixture, [{ role: 'user', ...text('go') }])

@@ -142,7 +142,7 @@ export function logImportContract(engine: Engine): void {
       }
     })
 
-    test('stores the progress of its name in the same write', async () => {
+    test("stores the progress of the import's name in the same write", async () => {
       const fixture = await openFixture(stores)
       const { imports, key } = fixture
       const one = name()

@@ -71,7 +71,7 @@ export function runInboxNewestRequestContract(engine: Engine): void {
       expect(await fixture.reader.run(key, started.run.id)).toMatchObject(expected)
     })
 
-    test('tools that are too large for a row are replaced by small ones', async () => {
+    test('stored tools that are too large for a row can be replaced by small ones', async () => {
       const fixture = await openFixture(stores)
       const { started } = await pausedRun(fixture, [ASK, ASK])
       const resolve = resolving(fixture, started.run.id)

@@ -34,7 +34,7 @@ export function runInboxRepeatsContract(engine: Engine): void {
         expect(await snapshot(fixture, fixture.key)).toEqual(before)
       })
 
-      test('a key that joined a run refers to that run, also after another run has started', async () => {
+      test('an idempotency key that joined a run refers to that run, also after another run has started', async () => {
         const fixture = await openFixture(stores)
         const { lease, run } = await startRun(fixture)
         const joins = Array.from({ length: 4 }, (_, n) =>
@@ -71,13 +71,13 @@ export function runInboxRepeatsContract(engine: Engine): void {
         })
       })
 
-      test('a key counts only within its session', async () => {
+      test('an idempotency key is valid only within its session', async () => {
         const [one, two] = [await openFixture(stores), await openFixture(stores)]
         await one.inbox.enqueue(one.key, newRun({ idempotency }))
         expect((await two.inbox.enqueue(two.key, newRun({ idempotency }))).repeated).toBe(false)
       })
 
-      test('many concurrent requests with one key store one run, and all get it', async () => {
+      test('many concurrent requests with one key store one run, and all of them get this run', async () => {
         const fixture = await openFixture(stores)
         const posts = await Promise.all(
           Array.from({ length: 10 }, (_, n) =>

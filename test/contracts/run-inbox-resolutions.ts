@@ -144,7 +144,7 @@ export function runInboxResolutionsContract(engine: Engine): void {
       expect(await snapshot(fixture, fixture.key)).toEqual(before)
     })
 
-    test('a resolution to the run of another session is not found', async () => {
+    test('a resolution for a run of another session is refused as not found', async () => {
       const [one, two] = [await openFixture(stores), await openFixture(stores)]
       const { started } = await pausedRun(one, [ASK])
       await expectCode(two.inbox.resolve(two.key, started.run.id, [resolutionOf('call-0-0')]), 'run_not_found')

@@ -241,7 +241,7 @@ export function runInboxContract(engine: Engine): void {
   })
 
   describe(`run inbox on ${engine.name} that fails`, () => {
-    test('a failing store rejects, and never with an error that something was not found', async () => {
+    test('a failing store rejects, and never reports that something was not found', async () => {
       const stores = await engine.open()
       const fixture = await openFixture(stores)
       const { started } = await pausedRun(fixture, [{ name: 'ask', needs: 'result' }])

@@ -217,7 +217,7 @@ export function runLeaseContract(engine: Engine): void {
       expect(results.filter((result) => result !== undefined)).toHaveLength(1)
     })
 
-    test("a claim returns the log's head and the open calls, now with its own generation", async () => {
+    test("a claim returns the log's head and the open calls, now with the generation of the claim", async () => {
       const fixture = await openFixture(stores)
       const { lease } = await startRun(fixture)
       const round = roundAfter(fixture, lease, lease.head, [

@@ -147,7 +147,7 @@ export function runLogEndingsContract(engine: Engine): void {
       expect(after.header).toMatchObject({ waiting: 0 })
     })
 
-    test('after a concurrent pause and last resolution, the run is paused and due, or not paused', async () => {
+    test('if a pause and the last resolution are concurrent, the run is paused and due, or not paused', async () => {
       const fixture = await openFixture(stores)
       const { lease, run } = await startRun(fixture)
       await fixture.log.appendRound(lease, roundAfter(fixture, lease, lease.head, [{ name: 'ask', needs: 'result' }]))
@@ -160,7 +160,7 @@ export function runLogEndingsContract(engine: Engine): void {
       expect(after).toHaveProperty('due')
     })
 
-    test('an input concurrent with an end always has a wake-up', async () => {
+    test('an input that is concurrent with an end makes the session due', async () => {
       const fixture = await openFixture(stores)
       const { lease } = await startRun(fixture)
       await Promise.all([

@@ -135,7 +135,7 @@ export function sessionJanitorContract(engine: Engine): void {
       for (const fixture of [resolved, cancelled, superseded]) expect(await isDue(fixture)).toBe(true)
     })
 
-    test('an input concurrent with a sweep always has a wake-up', async () => {
+    test('an input that is concurrent with a sweep makes the session due', async () => {
       const fixture = await openFixture(stores)
       const queued = await fixture.inbox.enqueue(fixture.key, newRun())
       await fixture.inbox.cancel(fixture.key, queued.runId)

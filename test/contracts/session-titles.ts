@@ -92,7 +92,7 @@ export function sessionTitlesContract(engine: Engine): void {
       expect(await titleIn(fixture)).toEqual(['Mine', 'given'])
     })
 
-    test("an agent's title replaces those of inputs, models and agents", async () => {
+    test("an agent's title replaces titles of inputs, models and agents", async () => {
       const fixture = await openFixture(stores)
       await startRun(fixture, said('Hello'))
       await fixture.sessions.recordTitle(fixture.key, { title: 'Made', work, account: {} })

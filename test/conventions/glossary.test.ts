@@ -52,7 +52,7 @@ describe('docs/design/glossary.md', () => {
     for (const name of ['stored', 'toldest', 'echo', 'consistent', 'insister']) expect(name).not.toMatch(BANNED)
   })
 
-  test('bans synonyms, and no identifier or file name contains one', () => {
+  test('bans synonyms, and no identifier or file name contains a banned synonym', () => {
     const found = files.flatMap((path) => {
       const names = namesIn(path).filter((name) => BANNED.test(name) && !DEPLOYED.has(name))
       const file = basename(path).replace(/\..*$/, '')

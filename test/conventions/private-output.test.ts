@@ -54,7 +54,7 @@ describe('texts for a terminal', () => {
   test('are written by one function', () => expect(inTree(WRITES_TO_TERMINALS)).toEqual([]))
 
   test.each(['process.stdout.write(text)', 'process.stderr.write(`x`)', "console.log('x')"])(
-    'are detected elsewhere: %s',
+    'are reported if another function writes them: %s',
     (text) => expect(offences(WRITES_TO_TERMINALS, text)).toHaveLength(1),
   )
 })
@@ -66,5 +66,5 @@ describe('JSON for other programs', () => {
     '`data: ${JSON.stringify(value)}\\n\\n`',
     'new Response(JSON.stringify(document))',
     'body: JSON.stringify(args)',
-  ])('is detected elsewhere: %s', (text) => expect(offences(WRITES_JSON, text)).toHaveLength(1))
+  ])('is reported if another function writes it: %s', (text) => expect(offences(WRITES_JSON, text)).toHaveLength(1))
 })

@@ -131,7 +131,7 @@ test('any outcome of an attempt resets the count of crashes; a shutdown is no cr
   expect(held).not.toHaveProperty('begun')
 })
 
-test('a delivery with two crashes runs exclusively, so that deliveries that crashed with it succeed', async () => {
+test('a delivery that crashed twice runs alone, so that the deliveries that crashed with it can succeed', async () => {
   const { time, begun, add, read, start, sweep, die } = await open()
   const innocent = ['b', 'c', 'd']
   for (const id of ['a', ...innocent]) await add(id)

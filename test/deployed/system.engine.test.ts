@@ -84,7 +84,7 @@ withEngines(['dynamodb', 's3', 'sqs', 'opensearch', 'lambda'], (engines) => {
         declareNotifying(() => system)
       })
 
-      test('no function leaves work behind at its response, and only the killed one fails', () => {
+      test('no function has unfinished work after its response, and only the killed function fails', () => {
         for (const [name, pool] of Object.entries(system.functions)) {
           // A poll of the lease, twice a second, may be in flight. No code awaits this read.
           const left = pool.leftBehind.filter(({ action }) => action !== 'dynamodb:BatchGetItem')

@@ -138,7 +138,7 @@ test('SIGHUP of a closed terminal hands a run off, and a repeated one does not e
 })
 
 test(
-  'a suspended program retains its run, which resumes within 2 s of the next start after its kill',
+  'a suspended program keeps its run; after a kill, the next start resumes the run within 2 s',
   asPromised,
   async () => {
     const one = await start()

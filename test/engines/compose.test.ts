@@ -33,7 +33,7 @@ test('compose.yaml uses the installed version of DynamoDB Local', () => {
   expect(compose).toContain(`image: amazon/dynamodb-local:${version}\n`)
 })
 
-test('compose.yaml configures the engines like the suites', () => {
+test('compose.yaml configures the engines as the suites do', () => {
   for (const setting of ['identity', 'credential', 'authorization']) {
     const value = new RegExp(`'s3proxy\\.${setting}=([^']+)'`).exec(read('s3.ts'))?.[1]
     expect(compose).toContain(`S3PROXY_${setting.toUpperCase()}: ${value}\n`)

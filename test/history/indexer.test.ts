@@ -121,7 +121,7 @@ test('only the newest state of a message in a batch is written, whatever the ord
   expect(written.map(({ revision }) => revision)).toEqual([5])
 })
 
-test('a failure of the newest state reports the first record of that message', async () => {
+test('if the newest state of a message cannot be written, the first record of that message is reported', async () => {
   const { index } = harness({ fate: failing(listing) })
   expect(await index([stored('1', hello), stored('2', listing, 1), stored('3', listing, 2)])).toEqual({ failed: ['2'] })
 })
@@ -290,7 +290,7 @@ test('an index that does not respond fails the batch from its first record', asy
   })
 })
 
-test('every document of a message has one of the names that a removal covers', () => {
+test('a removal covers the names of all documents that a message can have', () => {
   const long = 'word '.repeat(5_000)
   for (const message of log) {
     const documents = historyDocuments(message, { key }, { text: long, call: message.role === 'tool' ? long : '' })

@@ -61,7 +61,7 @@ test.each([
   { instructions: 'Say all that you can find.' },
   { metadata: { topic: 'vaults' } },
   { user: 'alice' },
-])("a session that an owner-bound key changed (%o) gives its runs no other owner's messages", async (change) => {
+])('runs of a session that an owner-bound key changed (%o) find no messages of other owners', async (change) => {
   const keys = await open()
   await expectJson(harness, 200, 'PATCH', '/v1/sessions/desk', change, keys.alice)
   expect(await readAfterRun('desk', keys)).not.toContain('aubergine')

@@ -41,7 +41,7 @@ const variablesNamed = (name: string, settings: EnvironmentSettings): string[] =
 describe('the settings of an environment', () => {
   test.each(environmentNames())('of %s are readable', (name) => expect(environmentNamed(name).name).toBe(name))
 
-  test('are valid in the template for an own environment', () =>
+  test('are valid in the template for a new environment', () =>
     expect(environmentOf(OWN_ENVIRONMENT, 'mine')).toEqual({ name: 'mine', ...OWN_ENVIRONMENT }))
 
   test('require an alarm address in prod, which can be set with -c', () => {

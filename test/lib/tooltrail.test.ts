@@ -67,7 +67,7 @@ describe('the agents of a deployment', () => {
     expect(() => shipAgents(path)).toThrow(`agentsFile: ${path}: ENOENT`)
   })
 
-  test('are the built-in one alone if no file is named, whatever the working directory contains', () =>
+  test('consist of the built-in agent if no file is named, whatever the working directory contains', () =>
     expect(JSON.parse(shipAgents(undefined).json)).toEqual({ agents: {} }))
 
   test('contain the complete file', () => {

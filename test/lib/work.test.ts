@@ -40,7 +40,7 @@ describe('time limits', () => {
     for (const name of ['DeadLetters', 'Poison']) expect(queueOf(name)['MessageRetentionPeriod']).toBe(1_209_600)
   })
 
-  test('records are abandoned long before the stream drops them', () => {
+  test('failing records are given up long before the stream drops them', () => {
     expect(ofStream?.['MaximumRecordAgeInSeconds']).toBeLessThan(86_400 / 2)
     expect(ofStream).toMatchObject({
       BisectBatchOnFunctionError: true,

@@ -24,7 +24,7 @@ test('the list restarts if there are more newer sessions than one page has, so t
   expect(withNewest(known, { data, next: 'first' })).toEqual({ sessions: data, next: 'first' })
 })
 
-test('a newest page with few sessions keeps the sessions after it, and a last page replaces all sessions', () => {
+test('sessions after a short newest page are kept, unless this page is also the last', () => {
   const known = { sessions: [session(90, 90), session(40, 40), session(10, 10)], next: 'below' }
   const after = withNewest(known, { data: [session(95, 95), session(90, 90)], next: 'first' })
   expect([ids(after.sessions), after.next]).toEqual([['s95', 's90', 's40', 's10'], 'below'])

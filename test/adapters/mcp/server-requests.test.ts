@@ -169,7 +169,7 @@ test('the stream of an abandoned call is not opened again', async () => {
   expect(streams).toBe(1)
 })
 
-test('at most 128 calls are open at once, and waiting calls start in fair order of tenants', async () => {
+test('at most 128 calls are open at once, and free slots are given to the tenants in turn', async () => {
   const open: (() => void)[] = []
   const { connection, seen } = await connect((message, response) => open.push(() => reply(response, message, RESULT)))
   const ended: string[] = []

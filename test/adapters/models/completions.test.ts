@@ -101,7 +101,7 @@ describe.each(PROVIDERS)('a stream of $name', (provider) => {
     ])
   })
 
-  it('with only a call without arguments yields that call', async () => {
+  it('that contains only a call without arguments yields that call', async () => {
     const bare: ScriptedCompletion = { parts: [{ type: 'tool_call', id: 'a', name: 'shell', arguments: '' }] }
     const { toolCalls } = completionOf(await withReply(provider, { frames: provider.frames(bare) }, collect))
     expect(toolCalls).toHaveLength(1)

@@ -64,7 +64,7 @@ const points = (log: readonly Message[]): Message[][] =>
   })
 
 describe.each(PROVIDERS)('a request to $name', (provider) => {
-  it('contains each image of the current run or its note, and excludes errors and earlier images', async () => {
+  it('contains each image of the current run or its replacing note, and no errors or earlier images', async () => {
     const { text } = await bodyFor(provider, requestFor(LOG))
     expect(text).not.toContain('NEVER-SENT')
     expect(text.split(NOTE)).toHaveLength(2)
@@ -204,7 +204,7 @@ describe('a request to the Anthropic Messages API', () => {
     expect(text).toMatch(/"tool_result"[^}]*"content":\[\{"type":"text","text":"here"\},\{"type":"image"/)
   })
 
-  it('has cache marks that change no message', async () => {
+  it('sets cache marks without changing any message', async () => {
     const { body } = await bodyFor(provider, requestFor(LOG))
     expect(body['cache_control']).toEqual({ type: 'ephemeral' })
     expect(JSON.stringify(body['messages'])).not.toContain('cache_control')

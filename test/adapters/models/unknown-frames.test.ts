@@ -98,7 +98,7 @@ async function read(provider: Provider, frames: Frames): Promise<Completion> {
 
 describe.each(PROVIDERS.map((provider) => [WIRES[provider.name], provider] as const))('on %s', (_wire, provider) => {
   test.each(['otherEvents', 'otherContent'] as const)(
-    'field/unknown-frames/%s: a stream of unknown frames alone is reported as such',
+    'field/unknown-frames/%s: a stream with only unknown frames is reported as such',
     async (variant) => {
       await expect(read(provider, variantsOf(provider)[variant])).rejects.toMatchObject({
         code: 'provider_error',

@@ -22,7 +22,7 @@ function storing(): { readonly send: Send; readonly lines: string[] } {
   return { send, lines }
 }
 
-test('a write yields to the event loop between documents, and builds each once for all indexes', async () => {
+test('a write yields to the event loop between documents, and builds each document once for all indexes', async () => {
   const { send, lines } = storing()
   const indexDeadLetters = { send: () => Promise.reject(new Error('nothing is refused')) }
   let turns = 0

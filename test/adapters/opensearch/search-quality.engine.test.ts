@@ -60,7 +60,7 @@ withEngines(['opensearch'], ({ opensearch }) => {
       expect(share(all, 10)).toBeGreaterThanOrEqual(0.99)
     })
 
-    test('rank earlier questions and retellings below the events', () => {
+    test('rank earlier questions, and texts that retell the events, below the events', () => {
       const [clean, again] = [CLEAN, RETOLD].map((name) => Object.values(ranks[name] ?? {}).flat())
       expect(share(again ?? [], 1)).toBeGreaterThanOrEqual(share(clean ?? [], 1) - 0.02)
       expect(share(again ?? [], 10)).toBeGreaterThanOrEqual(share(clean ?? [], 10) - 0.01)

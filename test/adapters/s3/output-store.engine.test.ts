@@ -42,7 +42,7 @@ withEngines(['s3'], ({ s3 }) => {
     await store.removeAll(key)
   })
 
-  test('parts never overwrite an object, and a refused upload leaves no parts', async () => {
+  test('an upload in parts never overwrites an object, and leaves no parts if it is refused', async () => {
     const key = { tenant: 'default', session: 'large-taken' }
     const name = newName()
     const bytes = Buffer.alloc(9 * MB, 'a')

@@ -105,7 +105,7 @@ describe('a database file', () => {
     second.close()
   })
 
-  test('on a full disk fails with a retryable error and stores nothing of the transaction', () => {
+  test('on a full disk fails a write with a retryable error, and stores nothing of its transaction', () => {
     const database = openDatabase(join(folder, 'full.sqlite'))
     database.exec(
       `PRAGMA max_page_count = ${Number(readOne<{ page_count: number }>(database, 'PRAGMA page_count')?.page_count) + 2}`,

@@ -63,12 +63,12 @@ const named = (guards: readonly Guard[], name: string): Guard => {
 }
 
 test.each(['enqueue: sets due', 'append: the generation is mine'])(
-  'a schedule detects that the guard "%s" is missing',
+  'the schedules detect that the guard "%s" is missing',
   async (name) => expect(await isMissed(named(GUARDS, name), () => SESSION_SCHEDULES)).toBe(true),
 )
 
 test.each(['delivery, claim: a released claim is not renewed', 'delivery, sweep: marks a hinted delivery'])(
-  'a schedule detects that the delivery guard "%s" is missing',
+  'the schedules detect that the delivery guard "%s" is missing',
   async (name) => expect(await isMissed(named(DELIVERY_GUARDS, name), deliverySchedules)).toBe(true),
 )
 

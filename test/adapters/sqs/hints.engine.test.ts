@@ -102,7 +102,7 @@ withEngines(['sqs'], ({ sqs }) => {
       expect(harness.requests).toHaveLength(1)
     })
 
-    test('a hint for a live lease, no work, or no session is acknowledged', async () => {
+    test('a hint is acknowledged if a worker holds the lease, or if no work or session exists', async () => {
       const [held, idle] = [await session('held'), await session('idle')]
       await harness.ports.inbox.enqueue(held, newRun({ agent: 'default', startAs: 'somebody else' }))
       const before = await harness.ports.lease.readHeader(held)

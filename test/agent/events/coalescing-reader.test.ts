@@ -25,7 +25,7 @@ test('concurrent readers of the same item share one read', async () => {
   await Promise.all([...reads, ...others])
 })
 
-test('a reader that knows of a later change does not share a read that began before it', async () => {
+test('a reader that knows of a later change does not share a read that began before that change', async () => {
   const { reader, count, end } = slowLog()
   const [early, emitted] = [sharedReader(reader), sharedReader(reader)]
   const before = early.reader.run(KEY, 'r')

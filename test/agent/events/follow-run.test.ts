@@ -176,7 +176,7 @@ test('streamed deltas of a round are not emitted after the stored round', async 
   expect(seen.at(-1)?.type).toBe('run.completed')
 })
 
-test("a slow consumer reads the newest log, not another consumer's earlier read", async () => {
+test("a slow consumer reads the newest log, not the result of another consumer's earlier read", async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   let run = { id: 'r', status: 'running', startedAt: 1 } as Run
   let isSlow = false

@@ -10,7 +10,7 @@ const call = (id: string, text = ''): ToolMessage => ({
 })
 const idsOf = (events: readonly object[]): unknown[] => events.map((event) => 'id' in event && event.id)
 
-test('results of members are emitted from the innermost outwards', () => {
+test('the result of a nested member is emitted before the result of the member that delegated to it', () => {
   const results = createMemberResults()
   for (const one of ['outer', 'inner']) expect(results.add(call(one), [callCompleted(call(one))])).toEqual([])
   expect(results.isEmpty()).toBe(false)

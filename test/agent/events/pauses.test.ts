@@ -48,7 +48,7 @@ async function runOfTwoPauses(): Promise<{ it: Harness; runId: string; live: Sto
 }
 
 describe('the pauses of a run', () => {
-  test('are emitted in order to late followers, and end no stream of a resumed run', async () => {
+  test('are emitted in their order to late followers, and do not end the stream of a resumed run', async () => {
     const { it, runId } = await runOfTwoPauses()
     expect((await follow(it, runId)).map(({ type }) => type)).toEqual([
       'run.started',
@@ -97,7 +97,7 @@ describe('the pauses of a run', () => {
     expect(new Set(late.map(({ id }) => id)).size).toBe(4)
   })
 
-  test('are valid positions, from which a stream resumes at the start of the round of the pause', async () => {
+  test("are positions from which a stream can resume, at the start of the pause's round", async () => {
     const { it, runId } = await runOfTwoPauses()
     const all = await follow(it, runId)
     const second = all.findLastIndex(({ type }) => type === 'run.paused')

@@ -86,7 +86,7 @@ test('an open call is read each time', async () => {
   expect(await idsRead()).toEqual(['m2 completed', 'm3 completed'])
 })
 
-test('a cursor advances to a message once every event up to it has been emitted', () => {
+test('a cursor advances to a message once every event up to this message has been emitted', () => {
   const place = createPlace(undefined, 0)
   const position = { generation: 1, number: 3 }
   place.begin()

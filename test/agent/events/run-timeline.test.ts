@@ -50,7 +50,7 @@ test('a call end waits for the previous end, whose write may still be in flight'
   expect(shown(running([], { status: 'failed' }), messages).ids).toEqual(ended)
 })
 
-test('the resumed event of a later holder follows once it has claimed the former holder’s calls', () => {
+test('a later holder’s `run.resumed` is emitted after it has claimed the former holder’s calls', () => {
   const resumed = { type: 'run.resumed', after: 'm3', counts, generation: 3 } as const
   const messages = (generation: number) => [
     round('m1', at(0)),
@@ -63,7 +63,7 @@ test('the resumed event of a later holder follows once it has claimed the former
   expect(shown(running([resumed]), messages(3))).toMatchObject({ ids: claimed, isHeld: false })
 })
 
-test('a call that was read before it ended holds back the leader’s next round', () => {
+test('the leader’s next round is held back until the end of a call that was read while open', () => {
   const messages = [round('m1', at(0)), call('m2', 'running'), call('m3', 'completed', at(1)), round('m4', at(2))]
   const ids = [...started, 'm3:tool_call.completed']
   expect(shown(running(), messages)).toMatchObject({ ids, isHeld: true })

@@ -14,7 +14,7 @@ const completion = (parentToolCallId: string): ClosedAssistantMessage => ({
   parentToolCallId,
 })
 
-test('a turn of an import remembers the rounds of its newest 100,000 loops', () => {
+test('an imported turn remembers the rounds of its newest 100,000 loops of leaders and members', () => {
   const { place } = createClosedTurns()
   const roundOf = (name: string): number => place(completion(name)).round
   expect([roundOf('first'), roundOf('first'), roundOf('second')]).toEqual([0, 1, 0])
@@ -24,14 +24,14 @@ test('a turn of an import remembers the rounds of its newest 100,000 loops', () 
   expect([roundOf('first'), roundOf('second')]).toEqual([3, 0])
 })
 
-test('a turn of an import stores at most 32 MB of loop names', () => {
+test('an imported turn stores at most 32 MB of loop names', () => {
   const { place } = createClosedTurns()
   const roundOf = (name: string): number => place(completion(name.padEnd(1024 * 1024, 'x'))).round
   for (let loop = 0; loop < 33; loop++) roundOf(`${loop}:`)
   expect([roundOf('32:'), roundOf('0:')]).toEqual([1, 0])
 })
 
-test('the rest of a turn remembers the round numbers of its newest loops, and only of stored steps', async () => {
+test('the rest of an imported turn remembers rounds of its newest loops, and only from stored steps', async () => {
   const moved = createLoops<number>()
   const begun: BegunTurn = { turn: 0, holds: 'rest', moved }
   const numbered = async (first: number): Promise<ReturnType<typeof createStepRounds>> => {

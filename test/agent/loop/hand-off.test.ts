@@ -56,7 +56,7 @@ test('a hand-off waits for the end of the round and names the run, and another p
   expect(harness.requests).toHaveLength(1)
 })
 
-test('a process that handed off starts nothing until it resumes; new work is due and hinted', async () => {
+test('a process that handed off starts nothing until it resumes; new work is due and sends a hint', async () => {
   const hints: SessionKey[] = []
   const queue = { send: async (hint: SessionKey) => void hints.push(hint), consume: () => ({ stop: async () => {} }) }
   harness = await openHarness({ script: [{ text: 'one' }], change: (given) => ({ ...given, queue }) })
@@ -179,14 +179,14 @@ describe('a run that arrives while a worker checks for more work', () => {
     return { ...opened, release }
   }
 
-  test('and starts in this process is executed by the worker', async () => {
+  test('is executed by this worker if it starts in this process', async () => {
     const { submit, settled, release } = await leaving()
     const second = await submit('second')
     release()
     expect(await settled(second)).toMatchObject({ status: 'completed' })
   })
 
-  test('and is hinted makes the worker check again', async () => {
+  test('makes this worker check again if it sends a hint', async () => {
     const { service, worker, key, settled, release, session } = await leaving()
     const parts = [{ type: 'text', text: 'second' } as const]
     const { runId } = await service.submit(session, { parts, clientTools: [] }, { here: false })

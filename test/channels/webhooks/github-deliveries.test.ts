@@ -71,7 +71,7 @@ test('an issue that is opened and reopened is an input of its session both times
   expect((await harness.ports.sessions.read(KEY))?.owner).toBe('Codertocat')
 })
 
-test('a repeated delivery is the same run, also with another id in the unsigned header', async () => {
+test('a repeated delivery starts no second run, also if the unsigned header has another id', async () => {
   await open()
   const first = await send('issues', 'one', issueDelivery('opened'))
   expect(await send('issues', 'one', issueDelivery('opened'))).toEqual(first)

@@ -48,7 +48,7 @@ const takeId = (session: string) =>
   harness.ports.sessions.create({ ...keyOf(session), agent: 'default', owner: 'eve', metadata: {}, ownerBound: true })
 const replacementOf = (id: string) => `${id}-${createHash('sha256').update(`owned ${id}`).digest('hex').slice(0, 8)}`
 
-test('deliveries for a session id in use stay in one replacement session after the id is free', async () => {
+test('deliveries whose session id is in use go to one replacement session, even after the id is free', async () => {
   await open()
   const { sessions, deletion, reader } = harness.ports
   const [first, second] = [replacementOf('s-7'), replacementOf(replacementOf('s-7'))]

@@ -204,7 +204,7 @@ test('owners that are too long are truncated, and stay distinct if they differ o
   for (const owner of owners) expect(owner?.length === 256 && owner.isWellFormed()).toBe(true)
 })
 
-test("a session of another owner under a conversation's id gets none of its messages", async () => {
+test("a session of another owner under a conversation's id gets none of the conversation's messages", async () => {
   await open()
   const make = (session: string, owner: string, ownerBound: boolean) =>
     harness.ports.sessions.create({

@@ -85,7 +85,7 @@ describe('sessions of Claude Code', () => {
     expect(await log(id)).toHaveLength(12)
   })
 
-  test('without the result of a call get a result that arrives late as a separate round, once', async () => {
+  test('store a late result of a call once, as a separate round', async () => {
     const id = ID.replace('0b9f', 'bbbb')
     const begun = [said('build'), answered('b1', call('l1', 'Bash', {}), call('l2', 'Bash', {})), returned('l1', 'one')]
     writeOld(`${id}.jsonl`, ...begun)

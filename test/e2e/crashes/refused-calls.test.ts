@@ -21,7 +21,7 @@ afterAll(async () => {
 })
 
 test(
-  'refused calls all have their rows after a kill before or after their write',
+  'all refused calls have rows if the process is killed before or after the write of these calls',
   {
     timeout: 3_600_000,
   },

@@ -150,7 +150,7 @@ describe('a key that is bound to an owner', () => {
     expect(await found('&session=c')).toEqual([])
   })
 
-  test("sees the progress of the deletion of its owner's session, and of no other session", async () => {
+  test("sees the progress of the deletion of its owner's sessions, and of no other sessions", async () => {
     const all = await harness.key()
     const bound = await harness.key({ owner: 'me' })
     for (const [id, owner] of [

@@ -33,7 +33,7 @@ describe('bodies that are being received', () => {
     await expect(enter('acme', large).holds(64 * 1024)).resolves.toBeUndefined()
   })
 
-  test('are admitted in order when one ends; a body of unknown length counts as the maximum', async () => {
+  test('wait in order until another body ends; a body of unknown length counts as the maximum', async () => {
     const { enter } = budget(5_000)
     const first = enter('acme', undefined)
     await first.holds(MB)

@@ -108,7 +108,7 @@ describe.each([
   )
 })
 
-test('equal outputs and text for a later run belong to that run', async () => {
+test('repeated outputs and text belong to the later run for which they are sent', async () => {
   const ask = { calls: [{ id: 'c1', name: 'weather' }] }
   harness = await openHttpHarness({ script: [ask, { text: 'Rain.' }, { text: 'Too.' }, ask, ...answers] })
   await expectJson(harness, 201, 'POST', '/v1/sessions', { id: session })

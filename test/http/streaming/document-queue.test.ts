@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { createBuilds } from '../../../functions/http/streaming/document-queue.ts'
 
-test('long documents are built two at a time, and requests before the start share one', async () => {
+test('two long documents are built at a time, and requests that arrive before a build starts share it', async () => {
   const { build } = createBuilds()
   let inFlight = 0
   let most = 0

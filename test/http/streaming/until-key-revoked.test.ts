@@ -38,7 +38,7 @@ test('a file is aborted when its key is revoked, and is read no further', async 
   expect(state).toEqual({ opened: 1, closed: 1, read: 0, ended: true })
 })
 
-test('a client that leaves ends its open stream', async () => {
+test('an open stream ends when its client leaves', async () => {
   const { pieces, state } = open()
   await pieces.next()
   await pieces.return()

@@ -61,7 +61,7 @@ test('results of calls with empty and generated ids are assigned to their calls'
   expect(new Set(ids).size).toBe(3)
 })
 
-test('an idempotency key is valid either for an import or for an input', async () => {
+test('an idempotency key cannot be used for both an import and an input', async () => {
   harness = await openHttpHarness({ script: [{ text: 'one' }] })
   const [first, second] = ['k', 'l'].map((key) => ({ 'idempotency-key': key }))
   await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's' })

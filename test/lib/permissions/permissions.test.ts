@@ -116,7 +116,7 @@ const RIGHTS = {
 }
 
 describe('the permissions of the functions', () => {
-  test('equal this list by service, with two entries for two resources', () => {
+  test("equal the recorded list of each service's actions", () => {
     const services = [...rightsOf(dev)].map(([name, rights]) => {
       const actions = rights.map((right) => right.split(' ')[0]?.split(':') ?? [])
       const byService = Object.groupBy(actions, ([service]) => service ?? '')

@@ -109,7 +109,7 @@ test('conversion to plain numbers gives the values of JSON.parse', () => {
   )
 })
 
-test('folded numbers are equal exactly if their values are equal', () => {
+test('two numbers have equal folded forms exactly if their values are equal', () => {
   const fold = (text: string): string => JSON.stringify(withFoldedNumbers(readJson(text) as Json))
   expect(fold('[10.00,1e1,10,0.10e2]')).toBe('[10,10,10,10]')
   expect(fold('9007199254740993')).not.toBe(fold('9007199254740992'))

@@ -72,7 +72,7 @@ test('an expired session is deleted, and a hint starts the remaining work', asyn
   expect(hints).toEqual([expiring])
 })
 
-test('a session that was used after its expiry record was removed remains', async () => {
+test('a session is kept if it was used after the removal of its expiry record', async () => {
   const { handle, hints } = open()
   expect(await handle([expiryRemoved('1')])).toEqual({ failed: [] })
   expect(await harness.ports.sessions.read(expiring)).toBeDefined()

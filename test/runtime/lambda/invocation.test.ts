@@ -173,7 +173,7 @@ test('a run that waits for its model at the deadline is aborted and handed off',
   expect((await other.settled(runId)).status).toBe('completed')
 })
 
-test('after a hand-off, a warm function can serve the same number of invocations and the same run', async () => {
+test('after a hand-off, a warm function serves as many invocations as before, and continues the run', async () => {
   const some = Array.from({ length: 6 }, () => ({ text: 'done' }))
   harness = await openHarness({
     script: [...some, { calls: [{ name: 'slow' }] }, { text: 'slept' }, ...some],

@@ -92,7 +92,7 @@ test('a starting program expires the leases of ended processes, and their late w
   await Promise.all([one.close(), next.close()])
 })
 
-test('leases of a program on the same folder, and leases without locks, remain', async () => {
+test('leases of another running program on the same folder, and leases without locks, are not expired', async () => {
   const one = open()
   const { lease } = await startRun(one)
   const next = open()

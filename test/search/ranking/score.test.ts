@@ -88,7 +88,7 @@ describe('ranking', () => {
     )
   })
 
-  it('a call and its result are one event, shown as the half that has the words', async () => {
+  it('a call and its result are one event, of which the part with the words is shown', async () => {
     const call = 'shell(cmd="git status")'
     const event: Said[] = [
       { text: call, role: 'tool_call', tool: 'shell', call, event: 1 },

@@ -12,7 +12,7 @@ test('equal words share one value, and different words have different values', (
   for (const [place, text] of TEXTS.entries()) expect(word(`-${text}`.slice(1), false)).toBe(first[place])
 })
 
-test('words share values also beyond the size of the cache', () => {
+test('equal words share one value even if there are more words than the cache contains', () => {
   const { word } = createWordTable()
   for (let part = 0; part < 40; part++) {
     const texts = Array.from({ length: 10_000 }, (_, number) => `w${(part * 10_000 + number).toString(36)}`)

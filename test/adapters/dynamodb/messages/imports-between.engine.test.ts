@@ -58,7 +58,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       },
     )
 
-    test('an input behind a queued and cancelled input comes after the imported turn', async () => {
+    test('an input behind an input that was queued and then cancelled comes after the imported turn', async () => {
       const fixture = await openFixture(stores)
       const { runId: queued } = await fixture.inbox.enqueue(fixture.key, newRun())
       const end = () => fixture.peer.inbox.cancel(fixture.key, queued)

@@ -29,7 +29,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       return round.assistant.id
     }
 
-    test('concurrent claims of one run have one winner each, and the log does not fork', async () => {
+    test('only one of several concurrent claims of a run succeeds, and the log does not fork', async () => {
       const fixture = await openFixture(stores)
       await startRun(fixture)
       const written: string[] = []

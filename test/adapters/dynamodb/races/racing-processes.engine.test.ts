@@ -24,7 +24,7 @@ const RACE_TIMEOUT_MS = 300_000 + 10_000 * ROUNDS
 
 withEngines(['dynamodb'], ({ dynamodb }) => {
   test(
-    `${WRITERS} processes that write one session for ${ROUNDS} rounds produce one log; losers get a conflict`,
+    `${WRITERS} processes that write one session for ${ROUNDS} rounds produce one log; each rejected write gets a conflict`,
     async () => {
       const client = dynamodbClient(dynamodb)
       const tableName = await createTestTable(client)

@@ -13,7 +13,7 @@ const POSTS = 30
 const CONFLICTS = 40
 
 withEngines(['dynamodb'], ({ dynamodb }) => {
-  test('a burst of inputs whose writes conflict with the holder’s writes fails no run', async () => {
+  test('no run fails when a burst of inputs conflicts with writes of its holder', async () => {
     const client = dynamodbClient(dynamodb)
     const tableName = await createTestTable(client)
     let begin = (): void => undefined

@@ -105,7 +105,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       expect(run?.notices?.map(({ type }) => type)).toEqual(['context.nearly_full', 'run.resumed'])
     })
 
-    test('a claim fails with lease_lost after a later holder took the lease, which keeps its calls', async () => {
+    test('a claim fails with lease_lost after a later holder took the lease, and this holder keeps its calls', async () => {
       const fixture = await open()
       const { lease } = await startRun(fixture)
       const round = roundAfter(fixture, lease, lease.head, [{ name: 'pay' }])
@@ -123,7 +123,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       expect(await fixture.peer.log.completeCall(later, result)).toMatchObject({ status: 'completed' })
     })
 
-    test('an input gets a greater id than an input of a fast clock that is stored first', async () => {
+    test('an input gets a greater id than an input that a process with a fast clock stored before', async () => {
       const fixture = await open()
       await startRun(fixture)
       let first = ''

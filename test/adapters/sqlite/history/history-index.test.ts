@@ -33,7 +33,7 @@ historyIndexContract('sqlite', async () => {
   }
 })
 
-test('a message is not reported as missing while the index is behind', async () => {
+test('a message is not reported as missing while the index is not up to date', async () => {
   const database = openDatabase(':memory:')
   const tables = createHistoryTables(database)
   const stored = document('the crate is blue')

@@ -190,7 +190,7 @@ describe('the SQLite history', () => {
     ).toBe(100)
   })
 
-  test('a claim, which changes no text, marks no message', async () => {
+  test('the claim of a call marks no message, because it changes no text', async () => {
     const { log } = writeLog().assistant(callTo('shell', '{}')).result(0, 'done')
     store(log)
     await projection.merge()

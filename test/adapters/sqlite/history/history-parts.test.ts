@@ -189,7 +189,7 @@ describe('a message of many documents', () => {
       expect(readAll(database, `SELECT * FROM ${table}`), table).toEqual([])
   })
 
-  test('includes its pending documents in the count of a deletion', async () => {
+  test('is counted with its pending documents when it is deleted', async () => {
     const process = open()
     storeLong(process)
     const { database, projection: history } = process

@@ -19,7 +19,7 @@ import { storeMessages } from '../log/stored-messages.ts'
 
 const query = (text: string) => ({ scope: { tenant: 'default' }, text, filters: {}, limit: 10 })
 
-test('a rebuild restores missing index entries and removes those that the log no longer has', async () => {
+test('a rebuild restores missing index entries and removes entries of messages that the log no longer has', async () => {
   const echo = makeTool('echo', async () => ({ text: 'a purple result '.repeat(5_000) }))
   const harness = await openHarness({
     script: [{ calls: [{ name: 'echo' }] }, { text: 'the green answer' }],

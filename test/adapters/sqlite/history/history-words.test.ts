@@ -70,7 +70,7 @@ async function find(
 }
 
 describe('the stored vocabulary of SQLite', () => {
-  test('loses a word with the last document of its owner, and then of its tenant', () => {
+  test('removes a word of an owner, or of a tenant, with the last document that contains the word', () => {
     say({ session: 's-1', message: 'm-1', text: 'a zebra and a giraffe', owner: 'ann' })
     say({ session: 's-2', message: 'm-2', text: 'a zebra', owner: 'ann' })
     say({ session: 's-3', message: 'm-3', text: 'a giraffe', owner: 'bob' })
@@ -84,7 +84,7 @@ describe('the stored vocabulary of SQLite', () => {
   test.each([
     ['one after the other', ['s-1 m-1', 's-1 m-2', 's-2 m-3']],
     ['at the same time', ['s-1 m-1', 's-2 m-3', 's-1 m-2']],
-  ])('loses the words of two owners with their last documents, deleted %s', (_how, order) => {
+  ])('removes the words of two owners when their last documents are deleted %s', (_how, order) => {
     say({ session: 's-1', message: 'm-1', text: 'shared', owner: 'ann' })
     say({ session: 's-1', message: 'm-2', text: 'own', owner: 'ann' })
     say({ session: 's-2', message: 'm-3', text: 'shared', owner: 'bob' })

@@ -164,7 +164,7 @@ describe('pending words', () => {
     expect([second.unmark(), count('historyMarks')]).toEqual([[], 0])
   })
 
-  test('are stored once if one flush of all tenants and one of a single tenant run at once', async () => {
+  test('are stored once if a flush of all tenants and a flush of one tenant run at once', async () => {
     store(MANY)
     await Promise.all([projection.merge(), projection.merge('acme')])
     expect(readAll(database, 'SELECT documents, lastDocument FROM historyTenants')).toEqual([

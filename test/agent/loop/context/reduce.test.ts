@@ -15,6 +15,6 @@ function reasonAfter(model: string): 'certain' | 'possible' | undefined {
   })
 }
 
-test('a model may refuse a size that only another model, whose name begins with its name, has accepted', () => {
+test("accepted sizes are remembered per model, even if one model's name begins with another's name", () => {
   expect([reasonAfter('script/ed'), reasonAfter('script/ed-large')]).toEqual([undefined, 'possible'])
 })

@@ -17,7 +17,7 @@ const messages = [3, 2, 1].map((place): Message => ({
 }))
 const reader = { messages: async () => ({ messages, more: false }) } as unknown as LogReader
 
-test('a summary fails if its model does not open within 30 seconds; a watchdog runs meanwhile', async () => {
+test('a summary fails if its model does not open within 30 seconds, while a watchdog is active', async () => {
   const expected: number[] = []
   const met = vi.fn<() => void>()
   const keeper = { startWatchdog: (milliseconds: number) => (expected.push(milliseconds), met), check: () => undefined }

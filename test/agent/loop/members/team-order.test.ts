@@ -148,7 +148,7 @@ test('a client that waits for a team’s run learns that it has messages of memb
   expect((await (await submit('alone')).ended)?.messages.map(({ role }) => role)).toEqual(['user', 'assistant'])
 })
 
-test("decisions for one member's requests persist beside another member's decisions, until that member ends", async () => {
+test("decisions for a member's requests are kept until the member ends, also when other members have decisions", async () => {
   const result = 'one two three four five six seven eight nine ten '.repeat(20)
   let firstEnded = false
   const recorded: string[][] = []

@@ -144,7 +144,7 @@ test('a run stored as ended counts its completion once, even after its lease exp
   expect(await counted(harness as Harness)).toEqual({ default: [1, null, 7] })
 })
 
-test('an unstored complete completion counts the provider’s usage: after a cancel, or without the required call', async () => {
+test('a completion dropped after a cancel, or for lack of the required call, counts the provider’s usage', async () => {
   const slow = makeTool('slow', async () => ({ text: 'x'.repeat(60_000) }))
   const { submit, settled, service, key, requests } = await set({
     script: [{ text: 'no call', tokens: 3 }, { calls: [{ name: 'slow' }], tokens: 5 }, { calls: [{ name: 'slow' }] }],

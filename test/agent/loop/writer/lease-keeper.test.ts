@@ -152,7 +152,7 @@ function virtualClock(): Clock {
 test.each<[string, () => Promise<never>, milliseconds: number]>([
   ['fails', down, 1_100],
   ['never returns', never, 6_100],
-])('a cancel is detected by the next read after one that %s', async (_, first, milliseconds) => {
+])('a cancel is detected by the next read after a read that %s', async (_, first, milliseconds) => {
   let looks = 0
   const cancelled = header({ cancel: { run: 'r', reason: 'user' } })
   const { signal } = keep({ readHeader: () => (looks++ === 0 ? first() : Promise.resolve(cancelled)) }, virtualClock())

@@ -71,7 +71,7 @@ test('a message with a file is refused for the budget after its file was read', 
   expect(harness.http.requests).toHaveLength(1)
 })
 
-test('Retry starts no run, and the reason replaces its button', async () => {
+test('the Retry button starts no run over the budget, and is replaced by the reason', async () => {
   const failing: Turn = async function* () {
     yield { type: 'text.delta', part: 0, text: '' }
     throw new ModelError('invalid_request', 'no', { retryable: false })

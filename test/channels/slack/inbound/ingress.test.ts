@@ -75,7 +75,7 @@ describe('a delivery', () => {
 })
 
 describe('a message', () => {
-  test("does not enter a session of another owner that has its thread's id", async () => {
+  test('does not enter a session of another owner, even if that session has the id of its thread', async () => {
     harness = await openSlackHarness()
     const key = { tenant: 'default', session: 'slack-T1-D1-1700000001.000100' }
     const bobs = { ...key, agent: 'default', owner: 'bob', ownerBound: true, metadata: {} } as const

@@ -61,7 +61,7 @@ describe('tooltrail keys', () => {
     expect(await run('list')).not.toContain(secret)
   })
 
-  test('scripts get results alone, and explanations go to standard error', async () => {
+  test('only results go to standard output, and explanations go to standard error', async () => {
     const { stored, print } = harness()
     expect(await print('list')).toEqual({ output: '', note: 'There are no keys.\n' })
     const created = await print('create --tenant a --scope read')

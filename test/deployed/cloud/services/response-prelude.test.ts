@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createPreludeReader } from './response-prelude.ts'
 
-test('the head of a response is sent first and once, and the body completely, however chunks are split', () => {
+test('the head of a response is sent once and first, then the complete body, however chunks are split', () => {
   const body = 'data: a\0\0b\n\n'
   const response = Buffer.from(`{"statusCode":201,"headers":{"a":"b"}}\0\0\0\0\0\0\0\0${body}`)
   for (let cut = 0; cut <= response.byteLength; cut++) {

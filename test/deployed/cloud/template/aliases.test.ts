@@ -4,7 +4,7 @@ import { withoutAliases } from './aliases.ts'
 const alias = { Type: 'AWS::Lambda::Alias', Properties: { FunctionName: { Ref: 'Fn' }, Name: 'live' } }
 const nameOf = (arn: object) => ({ 'Fn::Select': [6, { 'Fn::Split': [':', arn] }] })
 
-test('a function replaces its alias, by ARN and by name', () => {
+test('in a template, a function replaces its alias, by ARN and by name', () => {
   const arn = { 'Fn::GetAtt': ['Fn', 'Arn'] }
   const byName = (of: object, suffix: string) => ({ FunctionName: { 'Fn::Join': ['', [nameOf(of), suffix]] } })
   const fn = { Type: 'AWS::Lambda::Function', Properties: {} }

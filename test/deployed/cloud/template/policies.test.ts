@@ -53,7 +53,7 @@ test('a grant without a call is reported, including grants of data access polici
   ])
 })
 
-test('a rule that actions and resources cannot express is refused', () => {
+test('a policy with more than allowed actions and resources is refused', () => {
   const names = namesWith([])
   const policy = names.stacks.get('app')?.Resources['Policy']
   Object.assign(policy?.Properties ?? {}, {

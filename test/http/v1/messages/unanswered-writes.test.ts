@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { TooltrailError } from '../../../../functions/domain/errors.ts'
 import { expectJson, openHttpHarness } from '../../harness.ts'
 
-test('an input whose write got no response may be stored, and occurs once under its key', async () => {
+test('an input whose write got no response is stored only once when it is repeated under its key', async () => {
   let isLost = true
   const harness = await openHttpHarness({
     script: [{ text: 'Two.' }],

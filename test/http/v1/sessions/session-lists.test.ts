@@ -129,7 +129,7 @@ describe('a list', () => {
   })
 })
 
-test('an import describes its session: it sets a title by rank, and adds to existing metadata', async () => {
+test('an import describes its session: it sets a title of higher rank, and adds to existing metadata', async () => {
   await made('s', { metadata: { kept: true } })
   const post = async (body: string, status = 200): Promise<unknown> => {
     const headers = { 'content-type': 'application/x-ndjson' }

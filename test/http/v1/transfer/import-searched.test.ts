@@ -52,7 +52,7 @@ async function hits(harness: HttpHarness): Promise<string[]> {
 
 const SESSIONS = ['did', 'asked', 'team', 'leader']
 
-test('search results and their retellings rank below the events, also after an export and an import', async () => {
+test('search results, and texts that retell them, rank below the events, also after an export and an import', async () => {
   const here = await start({ script: SCRIPT })
   for (const id of SESSIONS) {
     await create(here, id)

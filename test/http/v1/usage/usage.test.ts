@@ -83,7 +83,7 @@ describe('GET /v1/usage', () => {
     await priced.close()
   })
 
-  test('shows a key bound to an owner only that owner, whatever it groups by', async () => {
+  test('shows a key that is bound to an owner only the usage of that owner, for every grouping', async () => {
     for (const by of ['day', 'agent', 'model'])
       expect((await ask(`?by=${by}`, alice)).data).toMatchObject([{ completions: 1 }])
     expect((await ask('?by=owner', alice)).data.map(({ key }) => key)).toEqual(['alice'])
@@ -128,7 +128,7 @@ describe('GET /v1/usage', () => {
     expect(problem['errors']).toMatchObject([{ path: 'query.after' }])
   })
 
-  test('returns cursors of at most 64 characters, however long the key, which belong to their list', async () => {
+  test('returns cursors of at most 64 characters for keys of any length, and rejects cursors of other lists', async () => {
     const { next } = await ask('?by=owner&limit=1')
     const problem = await expectJson(harness, 422, 'GET', `/v1/usage?by=session&after=${next}`, undefined, admin)
     expect(problem['errors']).toMatchObject([{ path: 'query.after' }])
