@@ -105,8 +105,8 @@ export const CONTEXT_MUTANTS = [
   ...inFile(`${LOOP}/run-loop.ts`, [
     [
       'the end of a run decides nothing about images',
-      'definedFields({ context: await mediaAtEnd(state, completed.message) })',
-      '{}',
+      'definedFields({ notices, context: await mediaAtEnd(state, message) })',
+      'definedFields({ notices })',
     ],
   ]),
   ...inFile('functions/agent/loop/sources/citations-at-end.ts', [

@@ -79,8 +79,8 @@ export const ROUND_MUTANTS = [
     ],
     [
       'the call that is demanded may be left out',
-      'if (demanded === undefined || satisfies(completion.toolCalls, requireTool)) return completion',
-      'if (demanded !== null) return completion',
+      'if (demanded === undefined || satisfies(completion.toolCalls, requireTool))',
+      'if (demanded !== null)',
     ],
   ]),
   ...inFile(`${LOOP}/thread.ts`, [

@@ -419,6 +419,18 @@ export type NewMessage = {
   readonly on_busy?: "queue" | "reject" | "steer"
   /** Name in `callbacks` of the settings: receives the run's end and pauses. */
   readonly callback?: string
+  readonly response_format?: ResponseFormat
+  /** Choice for the run's first round; `auto` afterwards. */
+  readonly tool_choice?: ("auto" | "none" | "required") | {
+    readonly name: string
+  }
+  /** Texts at which the model stops. */
+  readonly stop?: readonly (string)[]
+  readonly temperature?: number
+  readonly top_p?: number
+  readonly max_output_tokens?: number
+  readonly seed?: number
+  readonly reasoning_effort?: "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max"
 }
 
 export type NewSession = {
@@ -465,6 +477,21 @@ export type Problem = {
     readonly path: string
     readonly message: string
   })[]
+}
+
+/** Format of completions without calls. An answer that does not fit is requested once more. The run then shows `output`. */
+export type ResponseFormat = {
+  readonly type: "text"
+} | {
+  readonly type: "json_object"
+} | {
+  readonly type: "json_schema"
+  readonly name: string
+  readonly description?: string
+  /** JSON Schema of the answer. */
+  readonly schema: { readonly [name: string]: Json }
+  /** Passed to providers that know it. Default: false. */
+  readonly strict?: boolean
 }
 
 /** The request of OpenAI's API. `model` names an agent. The agent's own settings apply; `temperature`, limits and similar fields are ignored. */
@@ -601,6 +628,8 @@ export type Run = {
     readonly message: string
     readonly retryable: boolean
   } | null
+  /** Only if the run has a response format: the value of its answer. Null until the run has completed with an answer that fits the format. */
+  readonly output?: { readonly [name: string]: Json } | readonly (Json)[] | string | number | boolean | null
   /** Calls that wait for a tool result or a decision. */
   readonly waiting: readonly ({
     /** Message id of the call. Send it with the `tool_call_id`: models reuse ids. */

@@ -1,9 +1,8 @@
 import type { JsonObject } from './json.ts'
+import type { RequestSettings, ResponseFormat, SamplingOptions } from './runs/request-settings.ts'
 import type { OnBusy } from './runs/run.ts'
 
-export interface ModelOptions {
-  readonly temperature?: number
-  readonly maxOutputTokens?: number
+export interface ModelOptions extends SamplingOptions, Pick<RequestSettings, 'stop'> {
   /** Timeout of a request between two events, in milliseconds. Default: two minutes. */
   readonly timeoutMs?: number
   /** The provider SDK's own options, passed on unchanged: provider name → options. */
@@ -39,6 +38,10 @@ export interface Policies {
    * completed run.
    */
   readonly titles: 'input' | { readonly model: string }
+  /** The format of completions without calls, unless the request names another format. */
+  readonly responseFormat: ResponseFormat
+  /** `accept`: the sampling options of a request apply to its run. */
+  readonly requestOptions: 'ignore' | 'accept'
 }
 
 /** When and how the older part of the conversation is summarised. */
@@ -106,4 +109,6 @@ export const DEFAULT_POLICIES: Policies = {
   searchScope: 'owner',
   ttlDays: null,
   titles: 'input',
+  responseFormat: { type: 'text' },
+  requestOptions: 'ignore',
 }

@@ -47,7 +47,7 @@ export interface Citations {
 }
 
 /** The steps of a repair, in the order in which they are tried. */
-export const REPAIR_STEPS = ['reasoning', 'names', 'media', 'parts'] as const
+export const REPAIR_STEPS = ['format', 'reasoning', 'names', 'media', 'parts'] as const
 export type RepairStep = (typeof REPAIR_STEPS)[number]
 
 /** Messages from one id to another, both included. */
@@ -115,8 +115,11 @@ export interface SessionContext {
   readonly members?: { readonly [call: string]: Pick<SessionContext, 'cut' | 'trial' | 'decided' | 'repairs'> }
 }
 
-/** The usage of one summary, or of one failed attempt to make a summary. */
-export type SummaryWork = Pick<Summary, 'usage' | 'model' | 'createdAt'>
+/**
+ * The usage of one summary, of one failed attempt to make a summary, or of another completion that is not stored.
+ * `agent`: the agent that it is counted for; `SUMMARY_AGENT` by default.
+ */
+export type SummaryWork = Pick<Summary, 'usage' | 'model' | 'createdAt'> & { readonly agent?: string }
 
 /** The agent name under which the usage of summaries is counted in a run. */
 export const SUMMARY_AGENT = 'summary'
@@ -125,7 +128,8 @@ export const SUMMARY_AGENT = 'summary'
 export const TITLE_AGENT = 'title'
 
 /** Converts a model's work on a summary to a completion, by which totals and the ledger count it. */
-export const summaryCompletion = (work: SummaryWork): AssistantMessage => workCompletion(SUMMARY_AGENT, work)
+export const summaryCompletion = (work: SummaryWork): AssistantMessage =>
+  workCompletion(work.agent ?? SUMMARY_AGENT, work)
 
 /** Converts a model's work on a title to a completion, by which totals and the ledger count it. */
 export const titleCompletion = (work: SummaryWork): AssistantMessage => workCompletion(TITLE_AGENT, work)

@@ -1,6 +1,7 @@
 import type { ModelOptions } from './agent.ts'
 import type { JsonObject } from './json.ts'
 import type { ProviderMetadata, ToolCall } from './messages/message.ts'
+import type { JsonFormat } from './runs/request-settings.ts'
 
 export interface RequestMedia {
   readonly type: 'image' | 'file'
@@ -59,6 +60,10 @@ export interface ModelRequest {
    */
   readonly toolChoice: 'auto' | 'required' | 'none' | { readonly name: string }
   readonly options: ModelOptions
+  /** The format of a completion without calls. */
+  readonly responseFormat?: JsonFormat
+  /** Set after the provider rejected the format: only the instructions then describe it. */
+  readonly describesFormat?: true
   /** Set after the provider rejected the usual names: tools and calls then get names in the narrowest form. */
   readonly narrowNames?: true
 }

@@ -12,11 +12,11 @@ export function messageLength(message: Message): number {
   return length
 }
 
-/** Returns the characters of a run's request: the texts of its waiting input, its instructions and its client tools. */
-export function runLength({ input, clientTools, instructions = '' }: Run): number {
-  return (
-    instructions.length + (clientTools.length === 0 ? 0 : JSON.stringify(clientTools).length) + inputLength({ input })
-  )
+/** Returns the characters of a run's request, and of its output. */
+export function runLength({ input, clientTools, instructions = '', settings, output = '' }: Run): number {
+  const tools = clientTools.length === 0 ? 0 : JSON.stringify(clientTools).length
+  const format = settings === undefined ? 0 : JSON.stringify(settings).length
+  return instructions.length + tools + format + output.length + inputLength({ input })
 }
 
 /** Returns the number of characters in the texts of a run's waiting input. */

@@ -35,7 +35,8 @@ export function runStarted(run: Run, message: UserMessage | undefined): RunStart
  */
 function runPausedOrResumed(run: Run, notice: Extract<RunNotice, { counts: RunCounts }>): RunStateEvent {
   const { type, counts } = notice
-  const { endedAt: _endedAt, stopReason: _stopReason, error: _error, notices: _notices, ...begun } = run
+  const { endedAt: _endedAt, stopReason: _stopReason, error: _error, notices: _notices, ...rest } = run
+  const { output: _output, ...begun } = rest
   const id = notice.type === 'run.paused' ? notice.asked : notice.after
   const then = { ...begun, ...counts, status: type === 'run.paused' ? ('paused' as const) : ('running' as const) }
   return { type, id: eventId(id === '' ? run.id : id, type), runId: run.id, run: then }

@@ -79,7 +79,8 @@ export function lastEvent(run: Run, waiting: readonly ToolMessage[], isWaiting: 
 
 /** Returns the run in its initial state. */
 function asBegun(run: Run, status: 'queued' | 'running'): Run {
-  const { startedAt, endedAt: _endedAt, stopReason: _stopReason, error: _error, notices: _notices, ...begun } = run
+  const { startedAt, endedAt: _endedAt, stopReason: _stopReason, error: _error, notices: _notices, ...rest } = run
+  const { output: _output, ...begun } = rest
   const time = status === 'running' && startedAt !== undefined ? { startedAt } : {}
   return { ...begun, ...time, status, rounds: 0, usage: NO_USAGE, usageByAgent: {} }
 }

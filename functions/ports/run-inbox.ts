@@ -2,6 +2,7 @@ import type { Budget } from '../domain/usage/budget.ts'
 import type { Resolution } from '../domain/runs/call-resolution.ts'
 import type { NewestRequest } from '../domain/runs/run-changes.ts'
 import type { NewDelivery } from '../domain/delivery.ts'
+import type { RunSettings } from '../domain/runs/request-settings.ts'
 import type { ClientTool, OnBusy, RunInput } from '../domain/runs/run.ts'
 import type { SessionKey } from '../domain/session.ts'
 import type { Started } from './run-lease.ts'
@@ -15,6 +16,8 @@ export interface NewRun {
   readonly clientTools: readonly ClientTool[]
   /** Replaces the session's instructions during this run. Dropped if the run is merged into another one. */
   readonly instructions?: string
+  /** The format, tool choice and options of the run. Dropped if the run is merged into another one. */
+  readonly settings?: RunSettings
   /** `keyId`: the API key that starts the run. `mostActive`: maximum number of its runs that are queued, running or paused. */
   readonly keyId?: string
   readonly mostActive?: number

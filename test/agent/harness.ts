@@ -13,6 +13,7 @@ import type { Agent } from '../../functions/domain/agent.ts'
 import type { RunEvent } from '../../functions/domain/events.ts'
 import type { Message } from '../../functions/domain/messages/message.ts'
 import type { ModelRequest } from '../../functions/domain/model-request.ts'
+import type { RequestSettings } from '../../functions/domain/runs/request-settings.ts'
 import type { ClientTool, OnBusy, Run } from '../../functions/domain/runs/run.ts'
 import type { Session, SessionKey } from '../../functions/domain/session.ts'
 import { NO_USAGE } from '../../functions/domain/usage/usage.ts'
@@ -61,7 +62,7 @@ export interface Harness {
   readonly events: RunEvent[]
   submit(
     content: string | Submission['parts'],
-    options?: { clientTools?: readonly ClientTool[]; onBusy?: OnBusy },
+    options?: { clientTools?: readonly ClientTool[]; onBusy?: OnBusy; settings?: RequestSettings },
   ): Promise<string>
   /** Resolves with the run in its terminal event. */
   settled(runId: string): Promise<Run>
@@ -144,9 +145,9 @@ export async function openHarness(options: {
       session,
       requests,
       events,
-      async submit(content, { clientTools = [], onBusy } = {}) {
+      async submit(content, { clientTools = [], onBusy, settings } = {}) {
         const parts = typeof content === 'string' ? ([{ type: 'text', text: content }] as const) : content
-        const submission = { parts, clientTools, ...definedFields({ onBusy }) }
+        const submission = { parts, clientTools, ...definedFields({ onBusy, settings }) }
         return (await service.submit(session, submission, { here: true })).runId
       },
       async settled(runId) {

@@ -59,6 +59,20 @@ export function runInboxNewestRequestContract(engine: Engine): void {
       expect(await read()).toEqual([[], undefined])
     })
 
+    test('settings replace those of the run, and a tool choice holds for the next round', async () => {
+      const fixture = await openFixture(stores)
+      const { started } = await pausedRun(fixture, [ASK, ASK, ASK])
+      const resolve = resolving(fixture, started.run.id)
+      const settings = async () => (await fixture.peer.reader.run(fixture.key, started.run.id))?.settings
+      const format = { type: 'json_object' } as const
+      await resolve([resolutionOf('call-0-0')], { settings: { format, toolChoice: 'required' } })
+      expect(await settings()).toEqual({ format, toolChoice: 'required', choiceRound: 1 })
+      await resolve([resolutionOf('call-0-1')], { clientTools: [] })
+      expect(await settings()).toEqual({ format, toolChoice: 'required', choiceRound: 1 })
+      await resolve([resolutionOf('call-0-2')], { settings: null })
+      expect(await settings()).toBeUndefined()
+    })
+
     test('if one request replaces the tools and a concurrent one the instructions, both changes are kept', async () => {
       const fixture = await openFixture(stores)
       const { key } = fixture

@@ -20,6 +20,7 @@ import { runInboxContract } from './run-inbox.ts'
 import { runLeaseContract } from './run-lease.ts'
 import { runLogCallsContract } from './run-log-calls.ts'
 import { runLogEndingsContract } from './run-log-endings.ts'
+import { runOutputsContract } from './run-outputs.ts'
 import { runNoticesContract } from './run-notices.ts'
 import { runLogLateWritesContract } from './run-log-late-writes.ts'
 import { runLogContract } from './run-log.ts'
@@ -51,6 +52,7 @@ export function sessionPortsContract(engine: Engine): void {
   runLogContract(engine)
   runLogCallsContract(engine)
   runLogEndingsContract(engine)
+  runOutputsContract(engine)
   runNoticesContract(engine)
   runLogLateWritesContract(engine)
   logImportContract(engine)

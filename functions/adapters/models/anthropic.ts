@@ -1,4 +1,5 @@
 import { createAnthropic } from '@ai-sdk/anthropic'
+import { isClosedSchema } from '../../log/json/closed-schema.ts'
 import { PLAIN_IDS } from '../../log/request/wire-names.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import type { Model } from '../../ports/model.ts'
@@ -7,7 +8,10 @@ import { outputTokensFor } from './output-tokens.ts'
 import { createProviderModel } from './provider-model.ts'
 import type { ProviderTraits } from './provider-traits.ts'
 
-const TRAITS: ProviderTraits = {
+/** Models before structured outputs. */
+const WITHOUT_FORMAT = /claude-(?:instant|[123]|(?:opus|sonnet)-4-(?:0|20))/
+
+const TRAITS: Omit<ProviderTraits, 'takesFormat'> = {
   arguments: 'parsed',
   ids: PLAIN_IDS,
   honoursNone: true,
@@ -15,6 +19,8 @@ const TRAITS: ProviderTraits = {
   userMedia: /^(?:image\/(?:jpeg|png|gif|webp)|application\/pdf|text\/.*)$/,
   toolMedia: /^(?:image\/(?:jpeg|png|gif|webp)|application\/pdf)$/,
   maxOutputTokens: outputTokensFor('anthropic', ''),
+  // In its other mode, the package would force a call, which replaces the tool choice.
+  formatOptions: () => ({ anthropic: { structuredOutputMode: 'outputFormat' } }),
   // The provider moves one cache breakpoint itself, so the messages do not change from request to request.
   options: { anthropic: { cacheControl: { type: 'ephemeral' } } },
 }
@@ -26,5 +32,11 @@ export function openAnthropic(modelId: string, settings: KeySettings, fetch: Fet
     ...definedFields({ baseURL: settings.baseUrl, fetch }),
   })
   const model = provider(modelId)
-  return createProviderModel({ provider: 'anthropic', modelId, traits: TRAITS, languageModel: () => model })
+  const traits: ProviderTraits = {
+    ...TRAITS,
+    // The field requires a schema, in which each object names all of its properties.
+    takesFormat: (format) =>
+      format.type === 'json_schema' && !WITHOUT_FORMAT.test(modelId) && isClosedSchema(format.schema),
+  }
+  return createProviderModel({ provider: 'anthropic', modelId, traits, languageModel: () => model })
 }

@@ -12,6 +12,8 @@ const TRAITS: Omit<ProviderTraits, 'maxOutputTokens'> = {
   ids: PLAIN_IDS,
   // With `none`, the package would drop the tools, and with them the calls of the history.
   honoursNone: false,
+  // Converse has no field for a format. The package would force a call instead, which replaces the tool choice.
+  takesFormat: () => false,
   refusesBlank: true,
   userMedia: /^(?:image\/(?:jpeg|png|gif|webp)|application\/pdf|text\/.*)$/,
   toolMedia: /^image\/(?:jpeg|png|gif|webp)$/,

@@ -1,5 +1,6 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { definedFields } from '../../domain/defined-fields.ts'
+import { isStrict } from '../../domain/runs/request-settings.ts'
 import { CHAT_IDS } from '../../log/request/wire-names.ts'
 import type { Model } from '../../ports/model.ts'
 import type { FetchFunction, ServerSettings } from './model-settings.ts'
@@ -14,6 +15,11 @@ const TRAITS: ProviderTraits = {
   ids: CHAT_IDS,
   honoursNone: true,
   refusesBlank: false,
+  // A server that enforces the format of each text would prevent calls.
+  // Many servers enforce the format. Others ignore the field, and follow the instructions. A server that rejects the
+  // field gets the instructions alone (`RepairStep`).
+  takesFormat: (_format, mayCall) => (mayCall ? false : 'hinted'),
+  formatOptions: (format) => ({ openaiCompatible: { strictJsonSchema: isStrict(format) } }),
   userMedia: /^(?:image\/.*|application\/pdf|text\/.*)$/,
   // Tool results must not contain media, because Chat Completions would send them as base64 text.
   toolMedia: /^(?!)/,
@@ -32,6 +38,7 @@ export function openCompatible(modelId: string, settings: ServerSettings, fetch:
         name: 'openaiCompatible',
         baseURL: settings.baseUrl,
         includeUsage: true,
+        supportsStructuredOutputs: true,
         transformRequestBody: (body) => ({ ...body, messages: withRawToolCalls(body['messages'], raw.current) }),
         ...definedFields({ apiKey: settings.apiKey, fetch }),
       })

@@ -1,5 +1,6 @@
 import { createOpenAI } from '@ai-sdk/openai'
 import { definedFields } from '../../domain/defined-fields.ts'
+import { isStrict } from '../../domain/runs/request-settings.ts'
 import { PLAIN_IDS } from '../../log/request/wire-names.ts'
 import { readJson } from '../../log/json/exact-json.ts'
 import type { Model } from '../../ports/model.ts'
@@ -19,6 +20,9 @@ const TRAITS: ProviderTraits = {
   userMedia: /^(?:image\/.*|application\/pdf|text\/.*)$/,
   toolMedia: /^(?:image\/.*|application\/pdf)$/,
   maxOutputTokens: outputTokensFor('openai', ''),
+  // OpenAI requires that the input mentions JSON if the format is `json_object`.
+  takesFormat: ({ type }) => (type === 'json_schema' ? true : 'hinted'),
+  formatOptions: (format) => ({ openai: { strictJsonSchema: isStrict(format) } }),
   // OpenAI stores nothing, because our log has everything for the next request (reasoning is encrypted).
   options: { openai: { store: false } },
 }

@@ -10,6 +10,7 @@ import type { ProviderMetadata } from '../../domain/messages/message.ts'
 import type { ModelRequest, RequestMedia, RequestMessage, RequestText } from '../../domain/model-request.ts'
 import { mediaText } from '../../log/formats/media-text.ts'
 import { toolText } from '../../log/formats/openai-format.ts'
+import { formatInstructions } from '../../log/request/format-text.ts'
 import { createCallIds } from './call-ids.ts'
 import { exactArguments } from './exact-arguments.ts'
 import type { ProviderTraits } from './provider-traits.ts'
@@ -26,8 +27,8 @@ const EMPTY = '(empty)'
 /** Converts the request's messages to the provider packages' form, in order. Each part keeps its provider metadata. */
 export function toPrompt(request: ModelRequest, traits: ProviderTraits): LanguageModelV4Prompt {
   const calls = createCallIds(traits.arguments === 'parsed')
-  const prompt: LanguageModelV4Prompt =
-    request.instructions === undefined ? [] : [{ role: 'system', content: request.instructions }]
+  const system = systemText(request, traits)
+  const prompt: LanguageModelV4Prompt = system === undefined ? [] : [{ role: 'system', content: system }]
   let round: AssistantRequest | undefined
   if (traits.refusesBlank && request.messages[0]?.role !== 'user') prompt.push(userText(EMPTY))
   for (const message of request.messages) {
@@ -38,6 +39,27 @@ export function toPrompt(request: ModelRequest, traits: ProviderTraits): Languag
     prompt.push(userText(NO_CALLS))
   }
   return prompt
+}
+
+/** Whether the request's format is sent as a field, because the provider takes it. */
+export const isFieldOf = (request: ModelRequest, traits: ProviderTraits): boolean =>
+  formatPlace(request, traits) !== false
+
+/** How the provider gets the format: as a field, by the instructions (`false`), or by both (`hinted`). */
+function formatPlace(
+  { responseFormat, describesFormat, tools, toolChoice }: ModelRequest,
+  traits: ProviderTraits,
+): boolean | 'hinted' {
+  if (responseFormat === undefined || describesFormat === true) return false
+  return traits.takesFormat(responseFormat, tools.length > 0 && toolChoice !== 'none')
+}
+
+/** The instructions, with a description of the format unless a field of the request is enough. */
+function systemText(request: ModelRequest, traits: ProviderTraits): string | undefined {
+  const { instructions, responseFormat: format } = request
+  if (format === undefined) return instructions
+  if (formatPlace(request, traits) === true) return instructions
+  return [...(instructions === undefined ? [] : [instructions]), formatInstructions(format)].join('\n\n')
 }
 
 const userText = (text: string): LanguageModelV4Message => ({ role: 'user', content: [{ type: 'text', text }] })

@@ -1,3 +1,4 @@
+import type { JsonFormat } from '../../domain/runs/request-settings.ts'
 import type { NameRules } from '../../log/request/wire-names.ts'
 
 /** Differences between providers' requests. */
@@ -12,6 +13,14 @@ export interface ProviderTraits {
   readonly parsesSchemas?: true
   /** Whether `tool_choice: none` works and keeps the tools declared. */
   readonly honoursNone: boolean
+  /**
+   * Whether the provider takes this format as a field of the request (`false`: the instructions describe it). `hinted`:
+   * the field and the instructions are both sent, because a server may ignore the field. `mayCall`: whether the model may
+   * call tools instead.
+   */
+  takesFormat(format: JsonFormat, mayCall: boolean): boolean | 'hinted'
+  /** The package's options for a request with a format that the provider takes. */
+  readonly formatOptions?: (format: JsonFormat) => ProviderOptions
   /** Whether the provider rejects blank text, and conversations that do not begin with the user. */
   readonly refusesBlank: boolean
   /** Media types that a user's message and a tool's result may contain. */
@@ -20,7 +29,9 @@ export interface ProviderTraits {
   /** Output tokens to request if the agent sets no limit; undefined to request none. */
   readonly maxOutputTokens: number | undefined
   /** The package's options for every request, under its own name. An agent's options override them. */
-  readonly options: { readonly [provider: string]: { readonly [option: string]: JsonValue } }
+  readonly options: ProviderOptions
 }
+
+type ProviderOptions = { readonly [provider: string]: { readonly [option: string]: JsonValue } }
 
 type JsonValue = string | boolean | { readonly [key: string]: string }

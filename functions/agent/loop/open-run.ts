@@ -12,6 +12,7 @@ import { emitResolvedCalls } from './resolved-calls.ts'
 import { RunCancelled } from './writer/lease-keeper.ts'
 import { absentAgent, openMembers, openThread, warnAboutMissingTools } from './open-thread.ts'
 import { endOfCrashLoop, endRun, stopAfter } from './run-ending.ts'
+import { refusedRound } from './run-state.ts'
 import type { HeldPhases, HeldRun, LoopDependencies, OpeningRun, ReleasedPhase, RunState } from './run-state.ts'
 import { interruptedCalls } from './next-step.ts'
 import { openWriter } from './writer/run-writer.ts'
@@ -68,6 +69,7 @@ async function readRun(opening: OpeningRun, session: Session): Promise<ReadRun> 
   remember(leader, messages.filter(isLeaders))
   const { thread, absent } = await openThread(opening, leader)
   thread.isWhole = held.origin === 'resumed'
+  thread.refusedRound = refusedRound(run)
   if (run.trigger === 'input' && thread.agent.policies.consolidation !== false) thread.summary = 'due'
   const context = { decided, isWhole, notices: [...(run.notices ?? [])] }
   const state = { ...opening, phase: 'open', leader: thread, session, request: run, context } as const

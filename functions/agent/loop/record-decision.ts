@@ -29,7 +29,7 @@ export async function recordDecision(
   const { context } = state
   const merged = decided && { context: () => withDecision(state, { thread, undone }, decided) }
   await state.writer.recordDecision({ ...decision, ...merged }, (stored) => {
-    takeNoteOfSummary(state.leader, stored.work?.usage)
+    if (stored.work?.agent === undefined) takeNoteOfSummary(state.leader, stored.work?.usage)
     if (stored.context !== undefined) takeAsDecided(state, stored.context)
     const before = context.notices.length
     context.notices.push(...stored.notices)

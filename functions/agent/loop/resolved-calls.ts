@@ -1,6 +1,7 @@
 import type { ToolMessage } from '../../domain/messages/message.ts'
 import { isResolved } from '../../log/stored-events.ts'
 import { recordDecision } from './record-decision.ts'
+import { refusedRound } from './run-state.ts'
 import type { RunState } from './run-state.ts'
 import { ownMessages, threadsOf } from './thread.ts'
 import type { Thread } from './thread.ts'
@@ -8,7 +9,7 @@ import type { Thread } from './thread.ts'
 /**
  * Emits the ends of calls that clients resolved during the run, once the holder has read their rows. Records the
  * position of these events. Calls that a pause waited for already have a position: their holder has read the run later.
- * For the others, reads the tools and instructions of the requests that brought the results.
+ * For the others, reads the tools, instructions and settings of the requests that brought the results.
  */
 export async function emitResolvedCalls(state: RunState): Promise<void> {
   const placed = new Set(state.context.notices.flatMap((notice) => ('calls' in notice ? notice.calls : [])))
@@ -25,10 +26,11 @@ export async function emitResolvedCalls(state: RunState): Promise<void> {
   await recordDecision(state, { notices: [notice] }, { resolved })
 }
 
-/** Reads the tools and instructions of the run's newest request. The write of its results has stored them. */
+/** Reads the request part of the run. The write of the results has stored it. */
 async function readRequest(state: RunState): Promise<void> {
   const { reads, writer, held } = state
   state.request = (await reads.reader.run(writer.key, held.run.id)) ?? state.request
+  state.leader.refusedRound = refusedRound(state.request)
 }
 
 /** The thread's calls from rounds that have a position. Older versions recorded none. */

@@ -1,14 +1,17 @@
 import { definedFields } from '../../domain/defined-fields.ts'
 import type { AssistantMessage, ToolMessage } from '../../domain/messages/message.ts'
 import type { RunEnd } from '../../domain/runs/run-changes.ts'
-import type { Completion, Model } from '../../ports/model.ts'
+import type { Model } from '../../ports/model.ts'
 import { consolidateIfDue } from './context/consolidate.ts'
 import { mediaAtEnd } from './context/context.ts'
 import { nextCompletion } from './model/complete.ts'
 import { CompletionFailed } from './model/completion-failed.ts'
+import { withoutAnswer } from './model/typed-answer.ts'
+import type { Answer, AnswerEnd } from './model/typed-answer.ts'
 import { countUnlessStored } from './model/unstored-usage.ts'
 import { nextStep } from './next-step.ts'
 import type { ErrorPart, Step } from './next-step.ts'
+import { recordDecision } from './record-decision.ts'
 import { emitResolvedCalls } from './resolved-calls.ts'
 import { endRun, stopAfter } from './run-ending.ts'
 import { inRunSpan } from './run-span.ts'
@@ -90,8 +93,8 @@ interface ThreadEnds<Ending> {
   finish(reason: LastRound | 'answer'): Promise<Ending>
   /** Ends a thread that has stored a failure. */
   fail(error: ErrorPart): Promise<Ending>
-  /** Stores a completion without calls. */
-  answer(message: AssistantMessage, last: LastRound | undefined): Promise<Ending>
+  /** Stores a completion without calls. `end`: the result of its check. */
+  answer(message: AssistantMessage, last: LastRound | undefined, end: AnswerEnd): Promise<Ending>
 }
 
 type Interrupted = 'waiting' | 'handed_off'
@@ -177,13 +180,13 @@ async function request<Ending>(
     if (state.writer.signal.aborted) throw new CompletionFailed(state.writer.signal.reason, completion.parts)
     return messageOf(state, thread, completion, model)
   })
-  if (message.toolCalls.length === 0) return ends.answer(message, last)
+  if (message.toolCalls.length === 0) return ends.answer(message, last, completion.end ?? {})
   await storeRound(state, thread, message)
   return 'continues'
 }
 
 /** Builds the message of a completion. */
-function messageOf(state: RunState, thread: Thread, completion: Completion, { name }: Model): AssistantMessage {
+function messageOf(state: RunState, thread: Thread, completion: Answer, { name }: Model): AssistantMessage {
   const { parts, toolCalls } = withUniqueCallIds(completion, state.ports.clock.now())
   const { model, finishReason, usage } = completion
   const named = { model, ...definedFields({ requestedModel: name === model ? undefined : name }) }
@@ -195,17 +198,17 @@ function leaderEnds(state: RunState): ThreadEnds<EndedPhase> {
   const { leader } = state
   return {
     steer: () => steerRun(state),
-    finish: (reason) => finish(state, { outcome: 'completed', stopReason: reason }),
+    finish: (reason) => finish(state, { outcome: 'completed', stopReason: reason, ...withoutAnswer(state, leader) }),
     async fail({ code, text }) {
       await state.writer.settled() // Rule 3.
       const error = { code, message: text, retryable: false }
       return endRun(state, { outcome: 'failed', stopReason: 'error', error })
     },
-    answer: (message, last) =>
+    answer: (message, last, end) =>
       countUnlessStored(state, leader, message, (begins) => {
         begins(message.id)
         const stopReason = isCutShort(message) ? 'output_limit' : (last ?? 'answer')
-        return finish(state, { outcome: 'completed', stopReason, message })
+        return finish(state, { outcome: 'completed', stopReason, message, ...end })
       }),
   }
 }
@@ -216,7 +219,8 @@ function memberEnds(state: RunState, member: OpenThread): ThreadEnds<'finished'>
     steer: async () => undefined,
     finish: async () => 'finished',
     fail: async () => 'finished',
-    async answer(message) {
+    async answer(message, _last, { notices }) {
+      if (notices !== undefined) await recordDecision(state, { notices })
       await storeRound(state, member, message)
       return 'finished'
     },
@@ -264,9 +268,14 @@ async function pauseRun(state: RunState): Promise<boolean> {
   return writer.pause(waiting)
 }
 
+type Ending = Omit<RunEnd, 'notices'> & AnswerEnd
+
 /** Ends the run with the citations of its completion and the context decisions for later runs. */
-async function finish(state: RunState, completed: RunEnd): Promise<EndedPhase> {
-  const end = { ...completed, ...definedFields({ context: await mediaAtEnd(state, completed.message) }) }
+async function finish(state: RunState, { notices: drafts, ...completed }: Ending): Promise<EndedPhase> {
+  const { message } = completed
+  // The warnings follow the final completion, live and in the log.
+  const notices = drafts?.map((notice) => ({ ...notice, after: message?.id ?? state.writer.head() }))
+  const end = { ...completed, ...definedFields({ notices, context: await mediaAtEnd(state, message) }) }
   if (state.leader.agent.policies.sources === 'keep') return endRun(state, end)
   const { citationsAtEnd } = await import('./sources/citations-at-end.ts')
   return endRun(state, { ...end, ...(await citationsAtEnd(state, end)) })

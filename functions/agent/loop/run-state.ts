@@ -2,8 +2,10 @@ import type { Agent } from '../../domain/agent.ts'
 import type { SessionContext } from '../../domain/context.ts'
 import type { RunEvent } from '../../domain/events.ts'
 import type { HistoryEntries, HistoryQuery } from '../../domain/history.ts'
-import { parentNames } from '../../domain/messages/message.ts'
+import { isLeaders, parentNames } from '../../domain/messages/message.ts'
 import type { AssistantMessage, AssistantPart, Message, ToolCall, ToolMessage } from '../../domain/messages/message.ts'
+import { jsonFormat } from '../../domain/runs/request-settings.ts'
+import type { JsonFormat } from '../../domain/runs/request-settings.ts'
 import type { Run, RunNotice } from '../../domain/runs/run.ts'
 import type { Lease, Session, SessionHeader, SessionKey } from '../../domain/session.ts'
 import type { UsageAccount } from '../../domain/usage/usage-count.ts'
@@ -56,8 +58,8 @@ export interface HeldRun {
   readonly found?: { readonly header: SessionHeader; readonly open: readonly ToolMessage[] }
 }
 
-/** The client tools of a run, and its instructions. A request that brings tool results may replace both. */
-export type RunRequest = Pick<Run, 'clientTools' | 'instructions'>
+/** The client tools, instructions and settings of a run. A request that brings tool results may replace all of them. */
+export type RunRequest = Pick<Run, 'clientTools' | 'instructions' | 'settings'>
 
 /** The context decisions for the session's requests, and the notices of this run. */
 export interface ContextState {
@@ -99,7 +101,7 @@ export interface RunState extends HeldPhase {
   readonly phase: 'open'
   readonly leader: OpenThread
   readonly session: Session
-  /** The tools and instructions of the run's newest request, as this holder has read it. */
+  /** The tools, instructions and settings of the run's newest request, as this holder has read it. */
   request: RunRequest
   readonly context: ContextState
 }
@@ -121,6 +123,14 @@ export type ReleasedPhase = EndedPhase | { readonly phase: 'paused' | 'handed_of
 
 /** A run in the process that holds its lease. */
 export type HeldPhases = OpeningRun | RunState
+
+/** The format of a thread's completions without calls: that of the run, or for a member that of its agent. */
+export const formatOf = ({ request }: Pick<RunState, 'request'>, thread: Thread): JsonFormat | undefined =>
+  isLeaders(thread) ? request.settings?.format : jsonFormat(thread.agent.policies.responseFormat)
+
+/** Number of the leader's round in which the run's newest request allows no calls. */
+export const refusedRound = ({ settings }: RunRequest): number | undefined =>
+  settings?.toolChoice === 'none' ? (settings.choiceRound ?? 0) : undefined
 
 /**
  * Whether the history was searched in this run: by the thread, by one of its members, by the thread that delegated to

@@ -27,6 +27,8 @@ export interface Thread extends ParentNames {
   readonly searched?: true
   /** Its working members, by the id of the delegate call's row. */
   readonly members: Map<string, OpenThread>
+  /** Number of the round whose calls are refused, because the request has the tool choice `none`. */
+  refusedRound?: number | undefined
   /** The budget of the run, shared by all of its threads. */
   readonly budget: RunBudget
 }
@@ -188,6 +190,8 @@ export const isCutShort = ({ finishReason }: Pick<AssistantMessage, 'finishReaso
 export function refusalOf(thread: Thread, asked: AssistantMessage, sequence: number): string | undefined {
   if (isCutShort(asked))
     return 'not executed: the completion was cut off by its output limit before its calls were whole. Ask for less at a time'
+  if (thread.refusedRound !== undefined && asked.round === thread.refusedRound)
+    return 'not executed: the request allows no calls (tool choice none)'
   const last = lastRoundReason(thread, asked)
   if (last !== undefined) return `this was the run's last round (${last}): no further calls`
   if (sequence >= MAX_ROUND_CALLS) return `not executed: of one round's calls, the first ${MAX_ROUND_CALLS} are`

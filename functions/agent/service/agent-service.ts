@@ -5,6 +5,7 @@ import type { Agent } from '../../domain/agent.ts'
 import type { Summary } from '../../domain/context.ts'
 import type { ModelRequest } from '../../domain/model-request.ts'
 import type { JsonObject } from '../../domain/json.ts'
+import type { RequestSettings } from '../../domain/runs/request-settings.ts'
 import type { ClientTool, OnBusy } from '../../domain/runs/run.ts'
 import type { Session, SessionKey } from '../../domain/session.ts'
 import type { Source } from '../../domain/messages/source.ts'
@@ -28,6 +29,8 @@ export interface Submission {
   readonly clientTools: readonly ClientTool[]
   /** Replaces the session's instructions during this run. */
   readonly instructions?: string
+  /** Format, tool choice and options for this run. The agent's policies decide which of them apply. */
+  readonly settings?: RequestSettings
   /** Default: the agent's policy. */
   readonly onBusy?: OnBusy
   readonly keyId?: string
@@ -44,6 +47,9 @@ type Given =
   | { readonly output: readonly IncomingPart[]; readonly sources?: readonly Source[] }
   | { readonly error: string }
   | { readonly approve: boolean; readonly by?: string }
+
+/** The fields of a request with tool results that replace those of its run. Absent fields keep them. */
+export type ContinuingRequest = Omit<NewestRequest, 'settings'> & { readonly settings?: RequestSettings | undefined }
 
 /** The resolution of the call with this call id. */
 export type CallResolution = Given & {
@@ -98,15 +104,15 @@ export interface AgentService {
     placement: Placement,
   ): Promise<Accepted>
   /**
-   * Closes waiting calls. If this stores a result or a decision, the tools and instructions of `request` replace those
-   * of the run.
+   * Closes waiting calls. If this stores a result or a decision, the tools, instructions and settings of `request`
+   * replace those of the run.
    */
   resolve(
     session: Session,
     runId: string,
     resolutions: readonly (CallResolution | RowResolution)[],
     placement: Placement,
-    request?: NewestRequest,
+    request?: ContinuingRequest,
   ): Promise<void>
   cancel(key: SessionKey, runId: string): Promise<void>
   /**

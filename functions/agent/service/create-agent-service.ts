@@ -1,13 +1,16 @@
 import { definedFields } from '../../domain/defined-fields.ts'
 import type { Policies } from '../../domain/agent.ts'
 import { TooltrailError } from '../../domain/errors.ts'
-import { isBlocked, keyOf, type SessionKey } from '../../domain/session.ts'
+import { decidedSettings } from '../../domain/runs/decided-settings.ts'
+import { withoutChoice } from '../../domain/runs/request-settings.ts'
+import type { NewestRequest } from '../../domain/runs/run-changes.ts'
+import { isBlocked, keyOf, type Session, type SessionKey } from '../../domain/session.ts'
 import type { LogImport } from '../../ports/log-import.ts'
 import type { NewRun, RunInbox } from '../../ports/run-inbox.ts'
 import type { RunQueue } from '../../ports/run-queue.ts'
 import type { DeletionState, SessionDeletion } from '../../ports/session-deletion.ts'
 import { acceptRun, agentOf, runInBackground, hint, wake } from './accept-run.ts'
-import type { AgentService } from './agent-service.ts'
+import type { AgentService, ContinuingRequest } from './agent-service.ts'
 import { continueDeletion } from '../worker/delete-session.ts'
 import { inTime } from '../../ports/time-limited.ts'
 import type { EventBus } from '../events/event-bus.ts'
@@ -116,13 +119,14 @@ function acceptors(dependencies: AgentServiceDependencies): Pick<AgentService, '
   return {
     async submit(session, submission, placement) {
       const agent = agentOf(dependencies, session)
-      const { parts, user = session.user, metadata, onBusy = agent.policies.onBusy, ...rest } = submission
+      const { parts, user = session.user, metadata, onBusy = agent.policies.onBusy, settings, ...rest } = submission
       const stored = await storeInput(dependencies, session, parts)
       const input = {
         parts: stored,
         ...definedFields({ user, metadata }),
       }
-      const run: NewRun = { ...rest, agent: session.agent, trigger: 'input', onBusy, input }
+      const decided = definedFields({ settings: decidedSettings(agent.policies, settings ?? {}) })
+      const run: NewRun = { ...rest, ...decided, agent: session.agent, trigger: 'input', onBusy, input }
       return keepingMedia(dependencies, session, stored, () => acceptRun(dependencies, session, run, placement))
     },
     async continue(session, options, placement) {
@@ -139,7 +143,10 @@ function acceptors(dependencies: AgentServiceDependencies): Pick<AgentService, '
         await wake(dependencies, key, placement)
         return given
       }
-      const run: NewRun = { ...options, agent: session.agent, trigger: 'continue', onBusy: 'reject', clientTools: [] }
+      const failed = session.run === undefined ? undefined : await reader.run(key, session.run.id)
+      const settings = definedFields({ settings: withoutChoice(failed?.settings) })
+      const fixed = { trigger: 'continue', onBusy: 'reject', clientTools: [] } as const
+      const run: NewRun = { ...options, ...fixed, ...settings, agent: session.agent }
       return acceptRun(dependencies, session, run, placement)
     },
     async resolve(session, runId, resolutions, placement, request) {
@@ -148,9 +155,23 @@ function acceptors(dependencies: AgentServiceDependencies): Pick<AgentService, '
       const { prepareResolutions } = await import('./resolutions.ts')
       const policiesOf = (name: string): Policies => (dependencies.agents.get(name) ?? agent).policies
       const prepared = await prepareResolutions(dependencies, key, runId, resolutions, policiesOf)
-      if ((await inbox.resolve(key, runId, prepared, request)).complete) await wake(dependencies, key, placement)
+      const newest = request && (await decidedRequest(dependencies, session, runId, request))
+      if ((await inbox.resolve(key, runId, prepared, newest)).complete) await wake(dependencies, key, placement)
     },
   }
+}
+
+/** The request with its settings as the policies of the run's agent decide them. */
+async function decidedRequest(
+  dependencies: AgentServiceDependencies,
+  session: Session,
+  runId: string,
+  { settings, ...request }: ContinuingRequest,
+): Promise<NewestRequest> {
+  if (settings === undefined) return request
+  const run = await dependencies.reader.run(session, runId)
+  const { policies } = agentOf(dependencies, { ...session, agent: run?.agent ?? session.agent })
+  return { ...request, settings: decidedSettings(policies, settings) ?? null }
 }
 
 /** Imported on demand, because few requests need it. */

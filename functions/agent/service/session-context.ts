@@ -5,6 +5,8 @@ import type { Summary } from '../../domain/context.ts'
 import { TooltrailError } from '../../domain/errors.ts'
 import { OPEN_STATUSES } from '../../domain/messages/message.ts'
 import type { Message, Part, UserMessage } from '../../domain/messages/message.ts'
+import { decidedSettings, withRunOptions } from '../../domain/runs/decided-settings.ts'
+import type { RunSettings } from '../../domain/runs/request-settings.ts'
 import type { ClientTool } from '../../domain/runs/run.ts'
 import { keyOf } from '../../domain/session.ts'
 import type { Session, SessionHeader, SessionKey } from '../../domain/session.ts'
@@ -46,7 +48,7 @@ export async function nextRequest(
   const { reader, lease, tools } = dependencies
   const key = keyOf(session)
   const header = await lease.readHeader(key)
-  const { agent, clientTools, run, instructions } = await speaker(dependencies, session, header, wanted)
+  const { agent, clientTools, run, instructions, settings } = await speaker(dependencies, session, header, wanted)
   const loaded = await loadContext(reader, key, run ?? NEXT_RUN, agent)
   const messages = loaded.messages.map(withoutResult)
   if (run === undefined) messages.push(nextInput(agent))
@@ -58,6 +60,7 @@ export async function nextRequest(
     thread: { runId: run ?? NEXT_RUN, agent, messages },
     tools: declaredTools(await withDelegation(opened, agent, dependencies.agents), clientTools),
     toolChoice: 'auto',
+    ...definedFields({ format: settings?.format }),
     context,
     numbers: await nextNumbers(reader, key, messages),
     head: header?.head ?? '',
@@ -90,6 +93,7 @@ interface Speaker {
   readonly clientTools: readonly ClientTool[]
   readonly run?: string
   readonly instructions?: string
+  readonly settings?: RunSettings
 }
 
 /** The agent of the next request, and the active run if there is one. */
@@ -106,9 +110,13 @@ async function speaker(
     throw new TooltrailError('run_not_found', `session ${session.session} has no run ${wanted}`)
   if (wanted !== undefined && wanted !== header?.activeRun)
     throw new TooltrailError('run_not_active', `run ${wanted} is not active: it has no next request`)
-  if (run === undefined) return { agent: agentOf(dependencies, session), clientTools: [] }
-  const agent = agentOf(dependencies, { ...session, agent: run.agent })
-  return { agent, clientTools: run.clientTools, run: run.id, ...definedFields({ instructions: run.instructions }) }
+  if (run === undefined) {
+    const agent = agentOf(dependencies, session)
+    return { agent, clientTools: [], ...definedFields({ settings: decidedSettings(agent.policies, {}) }) }
+  }
+  const { instructions, settings, clientTools } = run
+  const agent = withRunOptions(agentOf(dependencies, { ...session, agent: run.agent }), settings)
+  return { agent, clientTools, run: run.id, ...definedFields({ instructions, settings }) }
 }
 
 /** The numbers that the next request would assign to sources. */

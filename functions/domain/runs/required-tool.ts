@@ -35,7 +35,8 @@ export function missingTool(
 export const missingToolText = ({ tool, agent }: MissingTool): string =>
   `agent ${agent} must call ${tool} (policy require_tool), and has no tool of this name`
 
-const hasTool = ({ tools, mcp = [], members = [] }: Agent, name: string): boolean =>
+/** Whether the agent has a tool of this name. A name that begins with that of an MCP server may belong to its tools. */
+export const hasTool = ({ tools, mcp = [], members = [] }: Agent, name: string): boolean =>
   tools.includes(name) ||
   mcp.some((server) => name.startsWith(server.name)) ||
   (name === DELEGATE_TOOL && members.length > 0)

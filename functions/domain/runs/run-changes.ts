@@ -6,16 +6,20 @@ import { isLeaders, STATUS_TEXT } from '../messages/message.ts'
 import type { AssistantMessage, ToolMessage, ToolStatus, UserMessage } from '../messages/message.ts'
 import { isDelegation } from './team.ts'
 import type { EventPosition } from './event-position.ts'
-import type { ClientTool, Run, RunCounts, RunError, RunOutcome, StopReason } from './run.ts'
+import type { RunSettings } from './request-settings.ts'
+import type { ClientTool, Run, RunCounts, RunError, RunNotice, RunOutcome, StopReason } from './run.ts'
 import { addUsage, joinUsages, NO_USAGE } from '../usage/usage.ts'
 
-type Asked = Pick<Run, 'agent' | 'trigger' | 'onBusy' | 'input' | 'clientTools' | 'instructions' | 'keyId'> & {
+type Asked = Pick<
+  Run,
+  'agent' | 'trigger' | 'onBusy' | 'input' | 'clientTools' | 'instructions' | 'settings' | 'keyId'
+> & {
   readonly delivery?: NewDelivery
 }
 
 /** Builds the queued run for an accepted input or `continue`. */
 export function acceptedRun(
-  { agent, trigger, onBusy, clientTools, instructions, input, keyId, delivery }: Asked,
+  { agent, trigger, onBusy, clientTools, instructions, settings, input, keyId, delivery }: Asked,
   id: string,
   now: number,
 ): Run {
@@ -26,7 +30,7 @@ export function acceptedRun(
     trigger,
     onBusy,
     clientTools,
-    ...definedFields({ instructions }),
+    ...definedFields({ instructions, settings }),
     ...definedFields({ input, keyId }),
     ...(delivery === undefined ? {} : { delivery: delivery.kind }),
     createdAt: now,
@@ -37,24 +41,35 @@ export function acceptedRun(
 }
 
 /**
- * The tools and instructions of a request that continues a run by bringing tool results. An absent field keeps the value of the
- * run. `instructions: null` removes the run's instructions, so that the session's instructions apply.
+ * The tools, instructions and settings of a request that continues a run by bringing tool results. An absent field keeps the
+ * value of the run. `instructions: null` removes the run's instructions, so that the session's instructions apply.
+ * `settings: null` removes the run's settings.
  */
 export interface NewestRequest {
   readonly clientTools?: readonly ClientTool[] | undefined
   readonly instructions?: string | null | undefined
+  readonly settings?: RunSettings | null | undefined
 }
 
-/** Replaces the run's tools and instructions by those of its newest request. Returns `run` itself if they are equal. */
+/**
+ * Replaces the run's tools, instructions and settings by those of its newest request. A tool choice then holds for the
+ * run's next round. Returns `run` itself if all of them are equal.
+ */
 export function withNewestRequest(
   run: Run,
-  { clientTools = run.clientTools, instructions: newest }: NewestRequest,
+  { clientTools = run.clientTools, instructions: newest, settings: newestSettings }: NewestRequest,
 ): Run {
-  const { instructions: before, ...rest } = run
+  const { instructions: before, settings: settingsBefore, ...rest } = run
   const instructions = newest === undefined ? before : (newest ?? undefined)
-  const isEqual = instructions === before && JSON.stringify(clientTools) === JSON.stringify(run.clientTools)
-  return isEqual ? run : { ...rest, clientTools, ...definedFields({ instructions }) }
+  const settings = newestSettings === undefined ? settingsBefore : fromRound(newestSettings, run.rounds)
+  const isEqual = instructions === before && isSame(clientTools, run.clientTools) && isSame(settings, settingsBefore)
+  return isEqual ? run : { ...rest, clientTools, ...definedFields({ instructions, settings }) }
 }
+
+const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other)
+
+const fromRound = (settings: RunSettings | null, round: number): RunSettings | undefined =>
+  settings?.toolChoice === undefined ? (settings ?? undefined) : { ...settings, choiceRound: round }
 
 /** Starts a run when it is accepted; its input becomes a message of the log. */
 export function startedRun({ input: _, ...queued }: Run, now: number): Run {
@@ -130,14 +145,20 @@ export interface RunEnd {
    * last.
    */
   readonly message?: AssistantMessage
+  /** The JSON text of the final completion, if the run has a format and the text fits it. */
+  readonly output?: string
+  /** Warnings about the final completion. */
+  readonly notices?: readonly RunNotice[]
   /** The context for the session's requests from now on. Undefined: it stays unchanged. */
   readonly context?: SessionContext
 }
 
 /** Ends a running run. */
-export function endedRun(run: Run, { message, outcome, stopReason, error }: RunEnd, now: number): Run {
+export function endedRun(run: Run, end: RunEnd, now: number): Run {
+  const { message, outcome, stopReason, error, output, notices: last = [] } = end
   const counted = message === undefined ? run : withCompletion(run, message)
-  return { ...counted, ...definedFields({ error }), status: outcome, stopReason, endedAt: now }
+  const notices = last.length === 0 ? run.notices : [...(run.notices ?? []), ...last]
+  return { ...counted, ...definedFields({ error, output, notices }), status: outcome, stopReason, endedAt: now }
 }
 
 /** Throws if a new run exceeds its key's cap. `active`: the key's runs that are queued, running or paused. */

@@ -2,6 +2,7 @@ import type { JsonObject } from '../json.ts'
 import type { ParentNames, RunErrorCode, UserPart } from '../messages/message.ts'
 import type { Usage } from '../usage/usage.ts'
 import type { EventPosition } from './event-position.ts'
+import type { RunSettings } from './request-settings.ts'
 
 /**
  * `merged` is internal: the run's input steered another run, and became a message of that run (`mergedInto`). The API
@@ -58,6 +59,8 @@ export type WarningCode =
   | 'context_reduced'
   | 'request_repaired'
   | 'arguments_unchecked'
+  | 'output_not_of_schema'
+  | 'output_unchecked'
   | 'unknown_frames'
 
 /** The counts of a run. */
@@ -104,6 +107,8 @@ export interface Run {
   readonly clientTools: readonly ClientTool[]
   /** Replaces the session's instructions during this run. */
   readonly instructions?: string
+  /** The format, tool choice and options of the run's requests. */
+  readonly settings?: RunSettings
   /** Removed when the run starts, because the input is then a message of the log. */
   readonly input?: RunInput
   /** The API key whose cap on active runs includes this run. */
@@ -124,6 +129,8 @@ export interface Run {
   /** The origin of an imported turn, as its importer names it. */
   readonly source?: string
   readonly error?: RunError
+  /** The JSON text of the final completion of a completed run, if it fits the format in `settings`. */
+  readonly output?: string
   /** Notices in the order in which they were stored. */
   readonly notices?: readonly RunNotice[]
   /** Number of policy decisions recorded during the run. */

@@ -16,6 +16,10 @@ export const parentNames = {
   parent_tool_call_id: z.string().optional(),
   parent_message_id: ulid.optional().openapi({ description: 'Message id of the delegate call; call ids may repeat.' }),
 }
+export const toolName = z
+  .string()
+  .regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1–64 of A-Z a-z 0-9 _ -')
+  .openapi({ example: 'get_weather' })
 /** The owner of a session, or the author of an input. */
 export const person = z.string().min(1).max(256).openapi({ example: 'user-7' })
 export const agentName = z.string().min(1).max(128).openapi({ example: 'default' })

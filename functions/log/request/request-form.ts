@@ -80,6 +80,8 @@ const withoutContent = ({ role }: UserMessage | AssistantMessage): RequestMessag
 type Repair = (sent: readonly RequestMessage[], message: UserMessage | AssistantMessage) => readonly RequestMessage[]
 
 const REPAIR: { readonly [step in RepairStep]: Repair } = {
+  // The format is not part of a message: `buildRequest` moves it to the instructions.
+  format: (sent) => sent,
   // Chat Completions servers may require their own signatures on calls, so these are kept.
   reasoning: (sent) => sent.flatMap((one) => withoutReasoning(one, (provider) => provider === 'openaiCompatible')),
   names: withNarrowIds,

@@ -1,5 +1,7 @@
 import type { ErrorPart, Message, Part, ToolCallPart, ToolMessage } from '../../domain/messages/message.ts'
 import type { RequestMessage, ToolDeclaration } from '../../domain/model-request.ts'
+import type { JsonFormat } from '../../domain/runs/request-settings.ts'
+import { formatInstructions } from './format-text.ts'
 
 /*
  * Weights estimate the number of tokens as long as nothing is known about the model. The figures are a least-squares
@@ -109,7 +111,11 @@ function weighStoredPart(part: Part, withMedia: boolean): number {
   return weighPart(part)
 }
 
-/** Returns the estimated tokens of everything in a request except its messages. */
+/** Returns the estimated tokens of the format of a request. */
+export const weighFormat = (format: JsonFormat | undefined): number =>
+  format === undefined ? 0 : weighText(formatInstructions(format))
+
+/** Returns the estimated tokens of a request's instructions and tools. */
 export function weighDeclarations(instructions: string | undefined, tools: readonly ToolDeclaration[]): number {
   const own = instructions === undefined ? 0 : MESSAGE + weighText(instructions)
   return tools.reduce((sum, tool) => sum + CALL + weighText(JSON.stringify(tool)), own)

@@ -8,6 +8,7 @@ import type { Agent, Consolidation } from '../../domain/agent.ts'
 import { isExactNumber } from '../../domain/json.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import { DELEGATE_TOOL, teamFault } from '../../domain/runs/team.ts'
+import { responseFormat } from '../../log/formats/response-format.ts'
 import { readJson, withPlainNumbers } from '../../log/json/exact-json.ts'
 import type { Tools } from '../../ports/tool.ts'
 import { channelFields, channelSettings } from './channel-settings.ts'
@@ -74,6 +75,8 @@ const policies = z.strictObject({
     )
     .default(DEFAULT_POLICIES.images),
   sources: z.enum(['keep', 'cited']).default(DEFAULT_POLICIES.sources),
+  response_format: responseFormat.default({ type: 'text' }),
+  request_options: z.enum(['ignore', 'accept']).default(DEFAULT_POLICIES.requestOptions),
 })
 
 const agent = z.strictObject({
@@ -274,6 +277,8 @@ function toAgent(name: string, declared: z.output<typeof agent>, defaults: Defau
       searchScope: own.search_scope,
       ttlDays: own.ttl_days,
       titles: own.titles,
+      responseFormat: own.response_format,
+      requestOptions: own.request_options,
     },
   }
 }

@@ -1,7 +1,7 @@
 /* A request that brings tool results may replace the tools and instructions of its run. */
 import { afterEach, expect, test } from 'vitest'
 import { createSystemClock } from '../../../functions/adapters/memory/system-clock.ts'
-import type { NewestRequest } from '../../../functions/domain/runs/run-changes.ts'
+import type { ContinuingRequest } from '../../../functions/agent/service/agent-service.ts'
 import { until } from '../../eventually.ts'
 import { makeTool, openHarness } from '../harness.ts'
 import type { Harness, Turn } from '../harness.ts'
@@ -12,7 +12,7 @@ afterEach(() => harness.close())
 const here = { here: true }
 const output = [{ type: 'text', text: '42' }] as const
 const tool = (name: string) => ({ name, description: name, parameters: { type: 'object' } })
-const newest: NewestRequest = { clientTools: [tool('other')], instructions: 'Be quick.' }
+const newest: ContinuingRequest = { clientTools: [tool('other')], instructions: 'Be quick.' }
 const ask = { id: 'a', name: 'ask' }
 const sent = ({ requests }: Pick<Harness, 'requests'>) =>
   requests.map(({ instructions, tools }) => [instructions, tools.map(({ name }) => name).join(' ')])

@@ -3,7 +3,8 @@ import type { Cut, Scale, SessionContext } from '../../../domain/context.ts'
 import { definedFields } from '../../../domain/defined-fields.ts'
 import { isLeaders } from '../../../domain/messages/message.ts'
 import type { AssistantMessage, Message } from '../../../domain/messages/message.ts'
-import type { ModelRequest, ToolDeclaration } from '../../../domain/model-request.ts'
+import type { ModelRequest } from '../../../domain/model-request.ts'
+import { withRunOptions } from '../../../domain/runs/decided-settings.ts'
 import type { SessionKey } from '../../../domain/session.ts'
 import { cutToFit } from '../../../log/request/context-cut.ts'
 import type { Older } from '../../../log/request/context-cut.ts'
@@ -15,11 +16,12 @@ import { movedMedia } from '../../../log/request/media-window.ts'
 import { isConversational } from '../../../log/request/request-context.ts'
 import { scaleOf, tokensOf } from '../../../log/request/request-size.ts'
 import type { Measured } from '../../../log/request/request-size.ts'
-import { weighDeclarations, weighMessages } from '../../../log/request/token-weight.ts'
+import { weighDeclarations, weighFormat, weighMessages } from '../../../log/request/token-weight.ts'
 import type { LogReader } from '../../../ports/log-reader.ts'
 import { recordDecision } from '../record-decision.ts'
 import { buildRequest, declaredTools, instructed, mediaFromOf } from '../model/model-request.ts'
 import type { RequestOf } from '../model/model-request.ts'
+import { formatOf } from '../run-state.ts'
 import type { RunState } from '../run-state.ts'
 import type { NewNotice } from '../writer/run-writer.ts'
 import { giveNumbers } from '../sources/source-numbers.ts'
@@ -153,7 +155,9 @@ export function measure(of: Requested): Weighed {
   const { messages, decided, isWhole } = of.context
   const { agent, runId } = of.thread
   const request = buildRequest({ ...of, context: decided })
-  const declarations = weighDeclarations(request.instructions, request.tools)
+  const { repeated = [] } = of
+  const declarations =
+    weighDeclarations(request.instructions, request.tools) + weighFormat(of.format) + weighMessages(repeated)
   const measured = {
     messages,
     context: decided,
@@ -165,7 +169,7 @@ export function measure(of: Requested): Weighed {
     declarations,
     isWhole,
   }
-  const weight = declarations + weighMessages(request.messages)
+  const weight = declarations + weighMessages(request.messages.slice(0, request.messages.length - repeated.length))
   const scale = scaleOf(measured)
   return { request, tokens: tokensOf(scale, weight), of: measured, weight, scale }
 }
@@ -259,25 +263,25 @@ export async function mediaAtEnd(
 }
 
 /** The parts of a thread's request besides its messages. */
-export interface Asked {
+export interface Asked extends Pick<RequestOf, 'tools' | 'toolChoice' | 'repeated'> {
   readonly thread: Thread
-  readonly tools: readonly ToolDeclaration[]
-  readonly toolChoice: ModelRequest['toolChoice']
 }
 
 /**
  * Gathers the input of a request. A member's request has neither the session's instructions nor the leader's context
  * decisions.
  */
-export async function requested(state: RunState, { thread, tools, toolChoice }: Asked): Promise<Requested> {
+export async function requested(state: RunState, { thread, ...asked }: Asked): Promise<Requested> {
   const numbers = await giveNumbers(state, thread)
   const { reads, writer, request, session, context } = state
   const messages = conversationOf(thread)
   const loaded = { messages, decided: decidedOf(state, thread), isWhole: !isLeaders(thread) || context.isWhole }
   const older = (): Promise<Older> => countOlder(reads.reader, writer.key, loaded)
-  const { runId, agent } = thread
+  const { runId } = thread
+  const agent = isLeaders(thread) ? withRunOptions(thread.agent, request.settings) : thread.agent
   const own = { session: isLeaders(thread) ? instructed(request, session) : {}, thread: { runId, agent, messages } }
-  return { ...own, tools, toolChoice, context: loaded, numbers, head: writer.head(), isAnnounced: false, older }
+  const format = definedFields({ format: formatOf(state, thread) })
+  return { ...own, ...asked, ...format, context: loaded, numbers, head: writer.head(), isAnnounced: false, older }
 }
 
 /**

@@ -22,6 +22,7 @@ import type { Asked, SizedRequest } from './context.ts'
 const MAX_REPAIRS = 4
 
 const WITHOUT: { readonly [step in RepairStep]: string } = {
+  format: 'with the format of the answer in its instructions',
   reasoning: 'without reasoning',
   names: 'with the narrowest names and ids',
   media: 'without images and files',
@@ -133,7 +134,8 @@ const withRepairs = (decided: SessionContext, { agent }: Thread, repairs: Repair
 /** The parts of a request that a repair may change. */
 function formOf(request: ModelRequest): string {
   const wire = toWireRequest(request, undefined).request
-  return JSON.stringify([wire.messages, wire.tools.map(({ name }) => name)])
+  const describesFormat = request.responseFormat !== undefined && request.describesFormat === true
+  return JSON.stringify([wire.messages, wire.tools.map(({ name }) => name), describesFormat])
 }
 
 const statusText = ({ status }: ModelError): string => (status === undefined ? '' : ` (HTTP status ${status})`)

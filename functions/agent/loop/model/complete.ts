@@ -20,6 +20,8 @@ import { recordDecision } from '../record-decision.ts'
 import { declaredTools } from './model-request.ts'
 import { CompletionFailed } from './completion-failed.ts'
 import { sendFitting } from './send-fitting.ts'
+import { choiceOf, fittingAnswer } from './typed-answer.ts'
+import type { Answer } from './typed-answer.ts'
 import type { RunState } from '../run-state.ts'
 import type { NewNotice } from '../writer/run-writer.ts'
 import { memberNames, ownMessages, roundOf } from '../thread.ts'
@@ -57,11 +59,7 @@ interface Asking {
  * sends it again. Rejects with `CompletionFailed`. A request fails, too, if it was cut off although it had the whole lifetime
  * of a process.
  */
-export async function nextCompletion(
-  state: RunState,
-  thread: OpenThread,
-  asking: Asking,
-): Promise<Completion | undefined> {
+export async function nextCompletion(state: RunState, thread: OpenThread, asking: Asking): Promise<Answer | undefined> {
   try {
     return await askWithPolicy(state, thread, asking)
   } catch (error) {
@@ -77,13 +75,13 @@ export async function nextCompletion(
 
 /**
  * Requests a completion. If it lacks the call that policy `require_tool` demands, asks once more with the call forced.
- * Only the second completion is stored then.
+ * If it is final and does not fit the format, asks once more with the faults. Only the last completion is stored.
  */
 async function askWithPolicy(
   state: RunState,
   thread: OpenThread,
   { model, isLast, signal, notices }: Asking,
-): Promise<Completion> {
+): Promise<Answer> {
   const { request: newest, session } = state
   const { clock } = state.ports
   const { requireTool } = thread.agent.policies
@@ -98,16 +96,19 @@ async function askWithPolicy(
     return requestCompletion(target, { request: { ...request, messages }, tokens }, signal)
   }
   const ask = (asked: Asked, sized: SizedRequest): Promise<Completion> => sendFitting(state, asked, sized, send)
-  const first = { thread, tools, toolChoice: isLast ? 'none' : 'auto' } as const
+  const first: Asked = { thread, tools, toolChoice: isLast ? 'none' : choiceOf(state, thread, tools) }
+  const restart = async (reason: string, asked: Asked): Promise<Completion> => {
+    state.emit(roundRestarted(at, reason))
+    return ask(asked, await fittingRequest(state, asked))
+  }
   const sized = await fittingRequest(state, first, notices)
   state.emit(roundStarted(at))
   const completion = await ask(first, sized)
   const demanded = isLast ? undefined : demandedChoice(thread, tools)
-  if (demanded === undefined || satisfies(completion.toolCalls, requireTool)) return completion
+  if (demanded === undefined || satisfies(completion.toolCalls, requireTool))
+    return fittingAnswer(state, first, completion, (repeated) => restart('response_format', repeated))
   await countUnstoredOf(state, thread, completion)
-  state.emit(roundRestarted(at, 'require_tool'))
-  const forced = { thread, tools, toolChoice: demanded }
-  return ask(forced, await fittingRequest(state, forced))
+  return restart('require_tool', { thread, tools, toolChoice: demanded })
 }
 
 /** Warns once in a run that media can no longer be read. */

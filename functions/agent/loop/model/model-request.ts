@@ -3,6 +3,7 @@ import type { SessionContext } from '../../../domain/context.ts'
 import { definedFields } from '../../../domain/defined-fields.ts'
 import type { Message } from '../../../domain/messages/message.ts'
 import type { ModelRequest, RequestMessage, ToolDeclaration } from '../../../domain/model-request.ts'
+import type { JsonFormat } from '../../../domain/runs/request-settings.ts'
 import type { ClientTool, Run } from '../../../domain/runs/run.ts'
 import type { Session } from '../../../domain/session.ts'
 import { repairsFor } from '../../../log/request/request-form.ts'
@@ -57,6 +58,9 @@ export interface RequestOf {
   readonly numbers: SourceNumbers
   readonly tools: readonly ToolDeclaration[]
   readonly toolChoice: ModelRequest['toolChoice']
+  readonly format?: JsonFormat
+  /** The messages that ask again for an answer. They follow those of the thread, and are never stored. */
+  readonly repeated?: readonly RequestMessage[]
 }
 
 /**
@@ -76,13 +80,16 @@ export function buildRequest(of: RequestOf): ModelRequest {
   const messages = replay(of.thread.messages, options)
   const instructions = instructionsOf(of.session, agent)
   const former = of.tools.length === 0 ? formerTools(messages) : []
+  const { steps } = repairsFor(of.context, agent.model)
   return {
     ...definedFields({ instructions }),
-    messages,
+    messages: [...messages, ...(of.repeated ?? [])],
     tools: [...of.tools, ...former],
     toolChoice: of.tools.length === 0 ? 'none' : of.toolChoice,
     options: agent.modelOptions,
-    ...(repairsFor(of.context, agent.model).steps.includes('names') ? { narrowNames: true } : {}),
+    ...definedFields({ responseFormat: of.format }),
+    ...(of.format !== undefined && steps.includes('format') ? { describesFormat: true } : {}),
+    ...(steps.includes('names') ? { narrowNames: true } : {}),
   }
 }
 

@@ -92,7 +92,7 @@ interface TimeForChecks {
  * The time limit for the checks of a round. The signal aborts when that time is over or the run must stop. Until `end`
  * is called, the work does not count as stalled.
  */
-function timeForChecks({ writer, ports: { clock } }: RunState): TimeForChecks {
+export function timeForChecks({ writer, ports: { clock } }: RunState): TimeForChecks {
   const [over, ended] = [new AbortController(), new AbortController()]
   const done = writer.startWatchdog(CHECKS_MS)
   clock.sleep(CHECKS_MS, ended.signal).then(

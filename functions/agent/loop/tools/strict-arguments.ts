@@ -2,7 +2,7 @@ import { Validator } from '@cfworker/json-schema'
 import type { Schema } from '@cfworker/json-schema'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { runInNewContext } from 'node:vm'
-import type { Json } from '../../../domain/json.ts'
+import type { Json, JsonObject } from '../../../domain/json.ts'
 import type { Run } from '../../../domain/runs/run.ts'
 import { raceAbort } from '../../../domain/time/time-limit.ts'
 import { checkableSchema } from '../../../log/json/checkable-schema.ts'
@@ -32,7 +32,7 @@ const turns = new Map<string, Promise<void>>()
 /** The declaration of a tool whose arguments are checked against its schema here. */
 type Declared = Pick<Tool, 'name' | 'parameters'>
 
-/** The run whose call is checked. The check stays queued until `signal` aborts. */
+/** The run whose call or answer is checked. The check stays queued until `signal` aborts. */
 export interface Checking {
   readonly run: Run
   readonly tenant: string
@@ -43,7 +43,10 @@ export interface Checking {
  * The outcome of a check. `fault` is the text for the model about arguments that do not fit. `unchecked`: there was no
  * time for the check. `unreadable`: the schema cannot be read in full, and the arguments fit its readable part.
  */
-export type Checked = { readonly fault?: string } | 'unchecked' | 'unreadable'
+export type Checked = { readonly fault?: string } | Exclude<Faults, readonly string[]>
+
+/** The faults of a value, or why there is no full check. `unreadable`: the value fits the readable part of the schema. */
+type Faults = readonly string[] | 'unchecked' | 'unreadable'
 
 /**
  * Checks the arguments of a call against the schema of its tool. Whatever the schema and arguments, the time of a run's
@@ -52,14 +55,25 @@ export type Checked = { readonly fault?: string } | 'unchecked' | 'unreadable'
 export async function checkArguments(checking: Checking, tool: Declared, text: string): Promise<Checked> {
   const input = parseArguments(text)
   if (input === undefined) return { fault: `the arguments are not valid JSON: ${text}` }
-  return queueCheck(checking, () => faultOf(checking.run, tool, input))
+  const found = await checkValue(checking, tool.parameters, input)
+  if (typeof found === 'string') return found
+  return found.length === 0
+    ? {}
+    : { fault: [`the arguments do not fit the schema of ${tool.name}:`, ...found].join('\n') }
 }
+
+/**
+ * Lists the first faults of a value, each with its JSON Pointer; none if it fits the schema. The time is bounded as for
+ * arguments.
+ */
+export const checkValue = (checking: Checking, schema: JsonObject, value: Json): Promise<Faults> =>
+  queueCheck(checking, () => faultsOf(checking.run, schema, value))
 
 /**
  * Queues a check behind its tenant's other checks. If the signal aborts first, the check is skipped and does not delay
  * the next one.
  */
-async function queueCheck({ tenant, signal }: Checking, check: () => Checked): Promise<Checked> {
+async function queueCheck({ tenant, signal }: Checking, check: () => Faults): Promise<Faults> {
   const before = turns.get(tenant) ?? Promise.resolve()
   const checked = before.then(() => {
     const begun = performance.now()
@@ -80,17 +94,16 @@ async function queueCheck({ tenant, signal }: Checking, check: () => Checked): P
   }
 }
 
-function faultOf(run: Run, tool: Declared, input: Json): Checked {
+function faultsOf(run: Run, schema: JsonObject, value: Json): Faults {
   const late = tooLong.get(run) ?? 0
-  const found = late < MAX_TIMEOUTS ? faultsWithin(CHECK_MS, tool, input) : 'late'
+  const found = late < MAX_TIMEOUTS ? faultsWithin(CHECK_MS, schema, value) : 'late'
   if (found === 'late') {
     tooLong.set(run, late + 1)
     return 'unchecked'
   }
   if (found === 'unreadable') return found
-  if (found.faults.length === 0) return found.isWhole ? {} : 'unreadable'
-  const lines = found.faults.slice(0, MAX_FAULTS)
-  return { fault: [`the arguments do not fit the schema of ${tool.name}:`, ...lines].join('\n') }
+  if (found.faults.length === 0) return found.isWhole ? [] : 'unreadable'
+  return found.faults.slice(0, MAX_FAULTS)
 }
 
 interface Found {
@@ -100,13 +113,13 @@ interface Found {
 }
 
 /**
- * Lists the faults of the arguments. Returns `late` on a timeout, and `unreadable` if the validator cannot apply the schema.
+ * Lists the faults of the value. Returns `late` on a timeout, and `unreadable` if the validator cannot apply the schema.
  */
-function faultsWithin(timeout: number, { parameters }: Declared, input: Json): Found | 'late' | 'unreadable' {
+function faultsWithin(timeout: number, from: JsonObject, value: Json): Found | 'late' | 'unreadable' {
   const check = (): Found | 'unreadable' => {
-    const { schema, draft, reading } = checkableSchema(withPlainNumbers(parameters))
+    const { schema, draft, reading } = checkableSchema(withPlainNumbers(from))
     if (reading === 'unreadable') return reading
-    const { errors } = new Validator(schema as Schema, draft, false).validate(input)
+    const { errors } = new Validator(schema as Schema, draft, false).validate(value)
     const faults = errors.map(({ instanceLocation, error }) => `- ${instanceLocation}: ${error}`)
     return { faults, isWhole: reading === 'whole' }
   }

@@ -14,6 +14,7 @@ import {
   lastChange,
   messageCompleted,
   messageSteered,
+  noticeEvents,
   runEnded,
   withWaiting,
 } from '../../../log/run-events.ts'
@@ -232,7 +233,7 @@ function runWrites({ lease, store, emit, emitInOrder }: Held): Pick<RunWriter, '
       emitInOrder(async (position) => {
         const message: AssistantMessage | undefined = end.message && { ...end.message, position }
         const ended = await log.endRun(lease, { ...end, ...definedFields({ message }) }, account)
-        return { result: ended, events: ended && eventsOfEnd(ended, open, message) }
+        return { result: ended, events: ended && eventsOfEnd(ended, open, { ...end, ...definedFields({ message }) }) }
       }),
     release: () => store.lease.release(lease),
   }
@@ -245,11 +246,18 @@ function runWrites({ lease, store, emit, emitInOrder }: Held): Pick<RunWriter, '
 function eventsOfEnd(
   { run, closed }: StoredEnd,
   open: readonly ToolMessage[],
-  message: AssistantMessage | undefined,
+  { message, notices: last = [] }: RunEnd,
 ): RunEvent[] {
   const isClosed = ({ id }: ToolMessage): boolean => closed.some((call) => call.id === id)
   if (!open.every(isClosed)) return [runEnded(run)]
-  return [...closed.map(callCompleted), ...(message === undefined ? [] : [messageCompleted(message)]), runEnded(run)]
+  const { notices = [] } = run
+  const warnings = noticeEvents(run, notices).slice(notices.length - last.length)
+  return [
+    ...closed.map(callCompleted),
+    ...(message === undefined ? [] : [messageCompleted(message)]),
+    ...warnings.filter((event) => event !== undefined),
+    runEnded(run),
+  ]
 }
 
 /** Records decisions one after the other. `before`: the number of decisions that the run has recorded. */

@@ -1,11 +1,10 @@
 import { sha256 } from '../../../domain/hash.ts'
-import type { Accepted, CallResolution, Submission } from '../../../agent/service/agent-service.ts'
+import type { Accepted, CallResolution, ContinuingRequest, Submission } from '../../../agent/service/agent-service.ts'
 import { countedFor } from '../../../access/rates.ts'
 import { ImportRefused } from '../../../domain/messages/closed-message.ts'
 import type { ClosedMessage } from '../../../domain/messages/closed-message.ts'
 import { definedFields } from '../../../domain/defined-fields.ts'
 import { nextId } from '../../../domain/ids.ts'
-import type { NewestRequest } from '../../../domain/runs/run-changes.ts'
 import type { ToolMessage } from '../../../domain/messages/message.ts'
 import { keyOf } from '../../../domain/session.ts'
 import type { Session, SessionKey } from '../../../domain/session.ts'
@@ -69,7 +68,7 @@ export async function acceptChatTurn(dependencies: RouteDependencies, turn: Read
 }
 
 /** The tools and instructions of this request, which apply to the rounds after the request's results. */
-const newestOf = ({ input, instructions }: ChatTurn): NewestRequest => ({
+const newestOf = ({ input, instructions }: ChatTurn): ContinuingRequest => ({
   clientTools: input.tools,
   instructions: instructions ?? input.instructions ?? instructions,
 })

@@ -2,7 +2,9 @@ import { z } from '@hono/zod-openapi'
 import type { Json } from '../../../domain/json.ts'
 import { MAX_SOURCES } from '../../../domain/messages/source.ts'
 import { schemaFault } from '../../../log/json/argument-schema.ts'
-import { jsonObject, metadata, person, ulid } from '../fields.ts'
+import { valuesIn } from '../../../log/formats/response-format.ts'
+import { jsonObject, metadata, person, toolName, ulid } from '../fields.ts'
+import { settingsFields } from './settings-schema.ts'
 
 const MAX_PARTS = 64
 /** Limit of the client tools of a request. */
@@ -71,10 +73,7 @@ const argumentSchema = jsonObject.superRefine((schema, context) => {
 
 export const clientTool = z
   .strictObject({
-    name: z
-      .string()
-      .regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1–64 of A-Z a-z 0-9 _ -')
-      .openapi({ example: 'get_weather' }),
+    name: toolName,
     description: z.string().max(MAX_DESCRIPTION_CHARACTERS),
     parameters: argumentSchema.openapi({
       type: 'object',
@@ -96,12 +95,6 @@ export const toolList = <Item extends z.ZodType>(item: Item) =>
     .max(MAX_TOOLS)
     .refine((tools) => valuesIn(tools) <= MAX_TOOL_VALUES, `must have at most ${MAX_TOOL_VALUES} values in all`)
 
-/** Counts objects, lists, strings and other values. The recursion is safe, because a body's depth is limited. */
-const valuesIn = (value: unknown): number =>
-  typeof value === 'object' && value !== null
-    ? Object.values(value).reduce((sum: number, one) => sum + valuesIn(one), 1)
-    : 1
-
 export const newMessage = z
   .strictObject({
     content: z.union([z.string(), contentParts], 'must be a string or a list of 1–64 parts'),
@@ -116,6 +109,7 @@ export const newMessage = z
       .regex(/^[a-z0-9-]{1,64}$/, 'must be 1–64 of a-z 0-9 -')
       .optional()
       .openapi({ description: "Name in `callbacks` of the settings: receives the run's end and pauses." }),
+    ...settingsFields,
   })
   .openapi('NewMessage', { example: { content: 'What time is it?' } })
 

@@ -8,12 +8,14 @@ import { invalidRequest } from '../../middleware/validation.ts'
 import type { App, RouteDependencies } from '../../dependencies.ts'
 import { bytesResponse } from '../../streaming/json-response.ts'
 import { incomingParts, refuseMissingTool, refuseServerTools, refuseTakenNames } from './incoming-content.ts'
+import { refuseUnknownChoice } from './tool-choice.ts'
 import { imageCallerOf, withImages } from './incoming-images.ts'
 import { LIST_PROBLEMS } from '../problem-responses.ts'
 import { lastMessage, placementOf, respondWithRun, whileWaitingFor } from '../runs/response.ts'
 import { idempotencyOf, RUN_RESPONSES, startHeaders } from '../runs/request.ts'
 import { sessionParams } from '../fields.ts'
 import { newMessage } from './input-schema.ts'
+import { requestSettings } from './settings-schema.ts'
 import { ChatMessagePageSchema, MessagePageSchema, messageQuery } from './schema.ts'
 import { enterSession, findSession } from '../../../access/sessions.ts'
 
@@ -58,18 +60,21 @@ export function messageRoutes(app: App, dependencies: RouteDependencies): void {
   app.openapi(sendMessage, async (c) =>
     whileWaitingFor(dependencies, c, async (call) => {
       const caller = c.get('caller')
-      const { content, tools = [], user, metadata, on_busy: onBusy, callback } = c.req.valid('json')
+      const body = c.req.valid('json')
+      const { content, tools = [], user, metadata, on_busy: onBusy, callback } = body
       const session = await enterSession(dependencies, caller, c.req.valid('param').session)
       const key = keyOf(session)
       refuseTakenNames(tools)
       await refuseServerTools(dependencies, session.agent, tools)
       refuseMissingTool(agents, session.agent, tools)
+      refuseUnknownChoice(agents.get(session.agent), tools, body.tool_choice, 'body.tool_choice')
       const delivery = callback === undefined ? undefined : deliveryTo(callbacks, callback)
       // All messages of a new run are new to the caller. A run that the input joins may have older messages.
       const joins = (onBusy ?? agents.get(session.agent)?.policies.onBusy) === 'steer'
       const since = joins ? await lastMessage(dependencies, key) : undefined
       const submission = {
         clientTools: tools,
+        settings: requestSettings(body),
         ...definedFields({ user, metadata, onBusy, delivery }),
         ...countedFor(caller, settings.caps),
         ...(await idempotencyOf(c)),

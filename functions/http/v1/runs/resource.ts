@@ -7,6 +7,8 @@ import type { Run } from '../../../domain/runs/run.ts'
 import type { SessionKey } from '../../../domain/session.ts'
 import type { LogReader } from '../../../ports/log-reader.ts'
 import { definedFields } from '../../../domain/defined-fields.ts'
+import type { Json } from '../../../domain/json.ts'
+import { readJson } from '../../../log/json/exact-json.ts'
 import { parentFields } from '../messages/resource.ts'
 import type { RunSchema } from './schema.ts'
 import { timeText } from '../time-text.ts'
@@ -117,6 +119,7 @@ export function runResource(session: string, { run, waiting }: RunView, id: stri
       run.error === undefined
         ? null
         : { code: run.error.code, message: run.error.message, retryable: run.error.retryable },
+    ...outputOf(run),
     waiting: waiting.map(({ message, arguments: text }) => ({
       message_id: message.id,
       tool_call_id: message.toolCallId,
@@ -129,6 +132,10 @@ export function runResource(session: string, { run, waiting }: RunView, id: stri
     ...definedFields({ input: inputResource(run) }),
   }
 }
+
+/** The output of a run with a format, with its numbers as the model sent them. */
+const outputOf = ({ settings, output }: Run): Pick<RunResource, 'output'> =>
+  settings?.format === undefined ? {} : { output: output === undefined ? null : (readJson(output) as Json) }
 
 function inputResource({ input }: Run): RunResource['input'] {
   if (input === undefined) return undefined

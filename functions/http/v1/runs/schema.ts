@@ -1,4 +1,5 @@
 import { z } from '@hono/zod-openapi'
+import type { Json } from '../../../domain/json.ts'
 import { InputSchema, MessageSchema } from '../messages/schema.ts'
 import { parentNames, page, pageLimit, sessionId, time, ulid, UsageSchema } from '../fields.ts'
 
@@ -16,6 +17,14 @@ const waitingCall = z.object({
     .string()
     .openapi({ description: 'Agent that made the call: the agent of the run, or a member of its team.' }),
   ...parentNames,
+})
+
+/** Any JSON value. */
+const outputValue = z.custom<Json>().openapi({
+  type: ['object', 'array', 'string', 'number', 'boolean', 'null'],
+  items: {},
+  description:
+    'Only if the run has a response format: the value of its answer. Null until the run has completed with an answer that fits the format.',
 })
 
 export const RunSchema = z
@@ -37,6 +46,7 @@ export const RunSchema = z
     }),
     source: z.string().optional().openapi({ description: 'Source of an imported turn.' }),
     error: z.object({ code: z.string(), message: z.string(), retryable: z.boolean() }).nullable(),
+    output: outputValue.optional(),
     waiting: z.array(waitingCall).openapi({ description: 'Calls that wait for a tool result or a decision.' }),
     input: InputSchema.optional().openapi({
       description:

@@ -47,7 +47,7 @@ export async function resolveCalls(
   const waiting = (numberAt(header, 'waiting') ?? 0) - part.length
   if (part.length === 0) return { stored: 0, complete: !isActive || waiting === 0 }
   const isLast = part.length === resolved.length
-  const body = isLast ? await newestBody(rows.bodies, key, run, request) : undefined
+  const body = isLast ? await newestBody(rows.bodies, key, { item: run, header }, request) : undefined
   const refusal = await writeResolutions(rows, key, run, part, { waiting, now, body })
   if (refusal !== undefined) return undefined
   if (isLast) return { stored: part.length, complete: waiting === 0 }

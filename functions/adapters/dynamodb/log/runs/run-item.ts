@@ -21,9 +21,19 @@ import { readJson } from '../../../../log/json/exact-json.ts'
 
 type Fixed = Pick<
   Run,
-  'agent' | 'trigger' | 'onBusy' | 'clientTools' | 'instructions' | 'keyId' | 'delivery' | 'createdAt' | 'source'
+  | 'agent'
+  | 'trigger'
+  | 'onBusy'
+  | 'clientTools'
+  | 'instructions'
+  | 'settings'
+  | 'keyId'
+  | 'delivery'
+  | 'createdAt'
+  | 'source'
 >
-type End = Pick<Run, 'stopReason' | 'error'>
+/** The end of a run. `notices`: those that its end has added. */
+type End = Pick<Run, 'stopReason' | 'error' | 'output' | 'notices'>
 
 export const runIdOf = (item: Item): string => requiredText(item, 'sk').slice(RUN_PREFIX.length)
 export const runStatusOf = (item: Item): RunStatus => requiredText(item, 'status') as RunStatus
@@ -37,24 +47,24 @@ export function textsOfRun(run: Run): Text[] {
 }
 
 function bodyOfRun(run: Run): Text {
-  const { id, agent, trigger, onBusy, clientTools, instructions, keyId, delivery, createdAt, source } = run
-  const more = definedFields({ instructions, keyId, delivery, source })
+  const { id, agent, trigger, onBusy, clientTools, instructions, settings, keyId, delivery, createdAt, source } = run
+  const more = definedFields({ instructions, settings, keyId, delivery, source })
   const fixed: Fixed = { agent, trigger, onBusy, clientTools, createdAt, ...more }
   return { id, attribute: 'body', text: JSON.stringify(fixed) }
 }
 
 /**
- * Returns the text of a run whose tools and instructions are replaced by those of its newest request; undefined if they
- * are equal.
+ * Returns the text of a run whose tools, instructions and settings are replaced by those of its newest request;
+ * undefined if they are equal. `header`: the session's header, which counts the rounds.
  */
 export async function newestBody(
   bodies: Bodies,
   key: SessionKey,
-  item: Item,
+  { item, header }: { readonly item: Item; readonly header: Item },
   request: NewestRequest | undefined,
 ): Promise<Text | undefined> {
   if (request === undefined) return undefined
-  const before = await runOf(bodies, key, item, undefined)
+  const before = await runOf(bodies, key, item, header)
   const run = withNewestRequest(before, request)
   return run === before ? undefined : bodyOfRun(run)
 }
@@ -127,10 +137,10 @@ export const startedChange = (startedAt: number, since: string | undefined): Cha
 })
 
 /** Returns the text of a run's end. Store it before the end is written. */
-export const textOfEnd = (id: string, { stopReason, error }: End): Text => ({
+export const textOfEnd = (id: string, { stopReason, error, output, notices }: End): Text => ({
   id,
   attribute: 'end',
-  text: JSON.stringify({ stopReason, error }),
+  text: JSON.stringify({ stopReason, error, output, notices }),
 })
 
 /** Returns the text of a run's notices. */
@@ -161,13 +171,15 @@ export async function noticesOf(bodies: Bodies, key: SessionKey, item: Item): Pr
  */
 export async function runOf(bodies: Bodies, key: SessionKey, item: Item, header: Item | undefined): Promise<Run> {
   const id = runIdOf(item)
-  const [body, input, end, notices] = await Promise.all([
+  const [body, input, endText, before] = await Promise.all([
     bodies.read(key, item, 'body'),
     bodies.read(key, item, 'input'),
     bodies.read(key, item, 'end'),
     noticesOf(bodies, key, item),
   ])
   if (body === undefined) throw new Error(`run ${id} has no body`)
+  const { notices: last = [], ...end }: End = endText === undefined ? {} : (readJson(endText) as End)
+  const notices = [...before, ...last]
   const active = header !== undefined && textAt(header, 'active_run') === id ? header : undefined
   const usageByAgent = active === undefined ? usageOf(item) : joinUsages(usageOf(item), usageOf(active))
   return {
@@ -184,7 +196,7 @@ export async function runOf(bodies: Bodies, key: SessionKey, item: Item, header:
     rounds: numberAt(active ?? item, 'rounds') ?? 0,
     usage: sumOf(usageByAgent),
     usageByAgent,
-    ...(end === undefined ? {} : (readJson(end) as End)),
+    ...end,
     ...(notices.length === 0 ? {} : { notices }),
     ...definedFields({ decisions: numberAt(item, 'decisions') }),
   }

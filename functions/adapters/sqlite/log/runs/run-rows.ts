@@ -64,7 +64,7 @@ export function saveRun(database: Database, before: StoredRun, run: Run): Stored
 }
 
 /**
- * Replaces the request of a run: its input, client tools and instructions. Does nothing if `run` is the run before.
+ * Replaces the request of a run: its input, client tools, instructions and settings. Does nothing if `run` is the run before.
  */
 export function saveRequest(database: Database, before: StoredRun, run: Run): void {
   if (run === before.run) return
@@ -104,11 +104,12 @@ export const steeringRuns = (database: Database, session: number, limit: number)
   readAll<{ readonly id: string }>(database, STEERING, session, limit).map(({ id }) => id)
 
 function bodyOf(run: Run): string {
-  const elsewhere = { id: undefined, status: undefined, keyId: undefined, input: undefined, clientTools: undefined }
-  return JSON.stringify({ ...run, ...elsewhere, instructions: undefined })
+  const columns = { id: undefined, status: undefined, keyId: undefined }
+  const request = { input: undefined, clientTools: undefined, instructions: undefined, settings: undefined }
+  return JSON.stringify({ ...run, ...columns, ...request })
 }
 
-function requestOf({ input, clientTools, instructions }: Run): string | Uint8Array | undefined {
-  if (input === undefined && clientTools.length === 0 && instructions === undefined) return undefined
-  return pack(JSON.stringify({ input, clientTools, instructions }))
+function requestOf({ input, clientTools, instructions, settings }: Run): string | Uint8Array | undefined {
+  if ((input ?? instructions ?? settings) === undefined && clientTools.length === 0) return undefined
+  return pack(JSON.stringify({ input, clientTools, instructions, settings }))
 }
