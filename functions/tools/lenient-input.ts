@@ -4,8 +4,8 @@ const NUMBER = /^\s*[+-]?\d+(?:\.\d+)?\s*$/u
 
 /**
  * Reads arguments as clients and models often write them. An optional parameter that is null or an empty text counts as
- * absent. Numbers may be written as texts, and texts as numbers. All arguments together may be null. Only values that
- * the schema refuses are changed.
+ * absent. Numbers may be written as texts. All arguments together may be null. Only values that the schema refuses are
+ * changed.
  */
 export function lenientInput(schema: z.ZodType, input: unknown): unknown {
   if (!(schema instanceof z.ZodObject)) return input
@@ -25,9 +25,7 @@ function readField(
   if (field === undefined) return value === null ? [] : [[name, value]]
   if (field.safeParse(value).success) return [[name, value]]
   if ((value === null || value === '') && field.safeParse(undefined).success) return []
-  const kind = kindOf(field)
-  if (kind === 'number' && typeof value === 'string' && NUMBER.test(value)) return [[name, Number(value)]]
-  if (kind === 'string' && typeof value === 'number') return [[name, String(value)]]
+  if (kindOf(field) === 'number' && typeof value === 'string' && NUMBER.test(value)) return [[name, Number(value)]]
   return [[name, value]]
 }
 

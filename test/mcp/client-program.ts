@@ -1,7 +1,11 @@
 import { createConnection, nameOf } from '../../functions/adapters/mcp/connection.ts'
 import { createSystemClock } from '../../functions/adapters/memory/system-clock.ts'
+import type { JsonObject } from '../../functions/domain/json.ts'
 
-/** Client program for the official suite: lists the server's tools like a run, and calls each tool once. */
+/**
+ * Client program for the official suite. It lists the server's tools like a run, and makes the calls that the scenario
+ * names. If the scenario names none, it calls each tool once.
+ */
 const url = process.argv.at(-1) ?? ''
 const connection = createConnection({
   url,
@@ -11,10 +15,23 @@ const connection = createConnection({
   allowedHosts: [new URL(url).host],
   clock: createSystemClock(),
 })
-for (const name of (await connection.list()).tools.map(nameOf))
-  await connection.call(
-    name ?? '',
-    { a: 5, b: 3 },
-    { tenant: 'default', signal: AbortSignal.timeout(20_000), timeoutMs: 20_000 },
-  )
+
+interface Call {
+  readonly name: string
+  readonly arguments: JsonObject
+}
+const { toolCalls } = JSON.parse(process.env['MCP_CONFORMANCE_CONTEXT'] ?? '{}') as { toolCalls?: readonly Call[] }
+const { tools, refused } = await connection.list()
+const shown = tools.flatMap((tool) => nameOf(tool) ?? []).filter((name) => !refused.includes(name))
+const schema = tools.find((tool) => nameOf(tool) === 'json_schema_2020_12_tool') as JsonObject | undefined
+// This tool compares the schema of another one with the schema that the client received.
+const ofTool = (name: string): Call =>
+  name === 'json_schema_echo'
+    ? { name, arguments: { schema: schema?.['inputSchema'] ?? null } }
+    : { name, arguments: { a: 5, b: 3 } }
+for (const call of toolCalls ?? shown.map(ofTool)) {
+  const options = { tenant: 'default', signal: AbortSignal.timeout(20_000), timeoutMs: 20_000 }
+  // A scenario may end a call with an error. Its checks say whether that is right.
+  await connection.call(call.name, call.arguments, options).catch((error: unknown) => console.error(call.name, error))
+}
 process.exit(0)
