@@ -36,6 +36,8 @@ const DOMAIN_MODULES: { readonly [file: string]: string } = {
   'functions/domain/hash.ts': 'node:crypto',
   'functions/domain/time/yield-to-event-loop.ts': 'node:timers/promises',
 }
+/** Files of client/ that may import types of the AI SDK. */
+const AI_SDK_FILES = new Set(['functions/client/ai-sdk.ts', 'functions/client/followed-chat.ts'])
 const NAMELESS = /(^|\/)(utils?|helpers?|common|misc|shared|index)(\/|\.ts$)/
 
 interface Place {
@@ -54,7 +56,7 @@ export function refusal(file: string, specifier: string, typeOnly = false): stri
   if (/^(bin|lib)\//.test(file)) return refusedInfrastructure(file, specifier, typeOnly)
   const from = placeOf(file)
   if (from === undefined) return undefined
-  if (!specifier.startsWith('.')) return refusedPackage(from, file, specifier)
+  if (!specifier.startsWith('.')) return refusedPackage(from, file, specifier, typeOnly)
   const target = relativePath(resolve('/', file, '..', specifier))
   const to = placeOf(target)
   // The runtime may import package.json, from which it reads the version that the program reports.
@@ -88,10 +90,12 @@ function refusedInfrastructure(file: string, specifier: string, typeOnly: boolea
   return `lib/ imports lib/, types of functions/runtime/settings/config.ts, and functions/runtime/settings/setting-text.ts: not ${target}`
 }
 
-function refusedPackage(from: Place, file: string, specifier: string): string | undefined {
+function refusedPackage(from: Place, file: string, specifier: string, typeOnly: boolean): string | undefined {
   if (from.folder === 'domain' && specifier !== 'ulid' && DOMAIN_MODULES[file] !== specifier)
     return `domain/ imports nothing but ulid: not ${specifier}`
-  if (from.folder === 'client') return `client/ imports no package, not even Node's own: not ${specifier}`
+  const isPeerType = typeOnly && AI_SDK_FILES.has(file) && specifier === 'ai'
+  if (from.folder === 'client' && !isPeerType)
+    return `client/ imports no package, not even Node's own: not ${specifier}`
   const mayUseCloud = from.folder.startsWith('adapters/') || CLOUD_FILE.test(file)
   if (CLOUD_PACKAGE.test(specifier) && !mayUseCloud)
     return `${specifier} belongs to adapters/, runtime/aws/ and runtime/lambda/`

@@ -1,9 +1,8 @@
 import { followEvents } from './follow.js';
-import { expectType, jsonOf, problemOf, refuseRedirect } from './problem.js';
+import { expectType, jsonOf } from './problem.js';
+import { createSender, NOT_MODIFIED } from './send.js';
 /** Returns an idempotency key. All attempts of one request share a key, so that the API executes it once. */
 const newKey = () => globalThis.crypto.randomUUID();
-/** Status of a response to `if-none-match` if the page is unchanged. */
-const NOT_MODIFIED = 304;
 const ASYNC = { prefer: 'respond-async' };
 const pathOf = (session) => `/v1/sessions/${encodeURIComponent(session)}`;
 /**
@@ -12,7 +11,7 @@ const pathOf = (session) => `/v1/sessions/${encodeURIComponent(session)}`;
  * the run.
  */
 export function createClient(options) {
-    const send = sender(options);
+    const send = createSender(options);
     const json = async (method, path, call = {}) => jsonOf(await send(method, path, call));
     return { ...sessionRequests(send, json), ...logRequests(send, json), ...runRequests(send, json), ...queries(json) };
 }
@@ -74,32 +73,5 @@ function runRequests(send, json) {
         readRun: (session, run, rest = {}) => json('GET', runPath(session, run), rest),
         cancelRun: (session, run) => json('POST', `${runPath(session, run)}/cancel`),
         follow: (session, run, follow = {}) => followEvents((at, signal) => events(session, run, at.after, signal), { ...follow, run }),
-    };
-}
-function sender({ url, key, fetch = globalThis.fetch }) {
-    const base = url.replace(/\/+$/, '');
-    return async (method, path, { query = {}, body, lines, headers, signal }) => {
-        const secret = typeof key === 'function' ? key() : key;
-        const given = Object.entries(query).flatMap(([name, value]) => value === undefined ? [] : [[name, String(value)]]);
-        const search = given.length === 0 ? '' : `?${new URLSearchParams(given).toString()}`;
-        const response = await fetch(`${base}${path}${search}`, {
-            method,
-            headers: {
-                ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-                ...(lines === undefined ? {} : { 'content-type': 'application/x-ndjson' }),
-                ...(secret === undefined ? {} : { authorization: `Bearer ${secret}` }),
-                ...headers,
-            },
-            ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-            ...(lines === undefined ? {} : { body: lines, duplex: 'half' }),
-            ...(signal === undefined ? {} : { signal }),
-            redirect: 'manual',
-        });
-        if (response.status === NOT_MODIFIED && headers?.['if-none-match'] !== undefined)
-            return response;
-        refuseRedirect(response);
-        if (!response.ok)
-            throw await problemOf(response);
-        return response;
     };
 }

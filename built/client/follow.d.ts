@@ -29,3 +29,7 @@ export declare function followEvents(open: OpenEvents, options: FollowOptions & 
 }): AsyncGenerator<FollowedEvent, void, undefined>;
 /** Whether a retry cannot help, or not soon. */
 export declare const isFinal: (error: unknown) => boolean;
+/** Milliseconds to wait before the next attempt. */
+export declare function waitOf(reason: unknown, failures: number): number;
+/** Resolves early when the signal aborts. */
+export declare function pause(ms: number, signal?: AbortSignal): Promise<void>;

@@ -72,12 +72,13 @@ export const isFinal = (error) => error instanceof ApiProblem &&
     error.status < 500 &&
     error.status !== 408 &&
     (error.status !== 429 || (error.retryAfterMs ?? 0) > MAX_RETRY_AFTER_MS);
-function waitOf(reason, failures) {
+/** Milliseconds to wait before the next attempt. */
+export function waitOf(reason, failures) {
     const asked = reason instanceof ApiProblem ? Math.min(MAX_OUTAGE_WAIT_MS, reason.retryAfterMs ?? 0) : 0;
     return Math.max(asked, Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(failures, 10)));
 }
 /** Resolves early when the signal aborts. */
-function pause(ms, signal) {
+export function pause(ms, signal) {
     return new Promise((resolve) => {
         const done = () => {
             clearTimeout(timer);

@@ -19,7 +19,9 @@ import type {
 } from './api-types.ts'
 import { followEvents } from './follow.ts'
 import type { FollowedEvent, FollowOptions } from './follow.ts'
-import { expectType, jsonOf, problemOf, refuseRedirect } from './problem.ts'
+import { expectType, jsonOf } from './problem.ts'
+import { createSender, NOT_MODIFIED } from './send.ts'
+import type { Call, Send } from './send.ts'
 
 export interface ClientOptions {
   /** Base address of the API without `/v1`, such as `http://127.0.0.1:3000`. */
@@ -30,16 +32,6 @@ export interface ClientOptions {
   readonly fetch?: typeof globalThis.fetch
 }
 
-type Query = { readonly [name: string]: string | number | boolean | undefined }
-interface Call {
-  readonly query?: object | undefined
-  /** Sent as JSON. */
-  readonly body?: unknown
-  /** JSON lines, sent unchanged. */
-  readonly lines?: string | ReadableStream<Uint8Array> | undefined
-  readonly headers?: { readonly [name: string]: string }
-  readonly signal?: AbortSignal | undefined
-}
 type Events = AsyncGenerator<FollowedEvent, void, undefined>
 export interface Options {
   readonly signal?: AbortSignal | undefined
@@ -47,8 +39,6 @@ export interface Options {
 
 /** Returns an idempotency key. All attempts of one request share a key, so that the API executes it once. */
 const newKey = (): string => globalThis.crypto.randomUUID()
-/** Status of a response to `if-none-match` if the page is unchanged. */
-const NOT_MODIFIED = 304
 const ASYNC = { prefer: 'respond-async' }
 const pathOf = (session: string): string => `/v1/sessions/${encodeURIComponent(session)}`
 
@@ -58,7 +48,7 @@ const pathOf = (session: string): string => `/v1/sessions/${encodeURIComponent(s
  * the run.
  */
 export function createClient(options: ClientOptions) {
-  const send = sender(options)
+  const send = createSender(options)
   const json: Json = async <Result>(method: string, path: string, call: Call = {}) =>
     jsonOf<Result>(await send(method, path, call))
   return { ...sessionRequests(send, json), ...logRequests(send, json), ...runRequests(send, json), ...queries(json) }
@@ -66,7 +56,6 @@ export function createClient(options: ClientOptions) {
 
 export type Client = ReturnType<typeof createClient>
 
-type Send = (method: string, path: string, call: Call) => Promise<Response>
 type Json = <Result>(method: string, path: string, call?: Call) => Promise<Result>
 
 /** Conditions on metadata fields: an exact value, or a prefix followed by `*`. */
@@ -172,33 +161,5 @@ function runRequests(send: Send, json: Json) {
     cancelRun: (session: string, run: string) => json<Run>('POST', `${runPath(session, run)}/cancel`),
     follow: (session: string, run: string, follow: FollowOptions = {}): Events =>
       followEvents((at, signal) => events(session, run, at.after, signal), { ...follow, run }),
-  }
-}
-
-function sender({ url, key, fetch = globalThis.fetch }: ClientOptions): Send {
-  const base = url.replace(/\/+$/, '')
-  return async (method, path, { query = {}, body, lines, headers, signal }) => {
-    const secret = typeof key === 'function' ? key() : key
-    const given = Object.entries(query as Query).flatMap(([name, value]): [string, string][] =>
-      value === undefined ? [] : [[name, String(value)]],
-    )
-    const search = given.length === 0 ? '' : `?${new URLSearchParams(given).toString()}`
-    const response = await fetch(`${base}${path}${search}`, {
-      method,
-      headers: {
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-        ...(lines === undefined ? {} : { 'content-type': 'application/x-ndjson' }),
-        ...(secret === undefined ? {} : { authorization: `Bearer ${secret}` }),
-        ...headers,
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      ...(lines === undefined ? {} : { body: lines, duplex: 'half' as const }),
-      ...(signal === undefined ? {} : { signal }),
-      redirect: 'manual',
-    })
-    if (response.status === NOT_MODIFIED && headers?.['if-none-match'] !== undefined) return response
-    refuseRedirect(response)
-    if (!response.ok) throw await problemOf(response)
-    return response
   }
 }

@@ -94,13 +94,14 @@ export const isFinal = (error: unknown): boolean =>
   error.status !== 408 &&
   (error.status !== 429 || (error.retryAfterMs ?? 0) > MAX_RETRY_AFTER_MS)
 
-function waitOf(reason: unknown, failures: number): number {
+/** Milliseconds to wait before the next attempt. */
+export function waitOf(reason: unknown, failures: number): number {
   const asked = reason instanceof ApiProblem ? Math.min(MAX_OUTAGE_WAIT_MS, reason.retryAfterMs ?? 0) : 0
   return Math.max(asked, Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(failures, 10)))
 }
 
 /** Resolves early when the signal aborts. */
-function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
       clearTimeout(timer)

@@ -20,6 +20,15 @@ try {
 }
 `
 
+/** As `PROGRAM`, for the AI SDK, whose own types need `skipLibCheck`. */
+const CHAT = `
+import { ChatTransport } from 'tooltrail/ai-sdk'
+
+const fetch = async () => Response.json({ status: 404, detail: 'no such chat' }, { status: 404 })
+const transport: ChatTransport = new ChatTransport({ url: 'http://127.0.0.1:1', key: 'tt_', fetch })
+await transport.reconnectToStream({ chatId: 'c' }).catch((error: Error) => console.log(error.message))
+`
+
 test(
   'the package of npm pack works after installation, and npm pack does not change the checkout',
   { timeout: 600_000 },
@@ -49,18 +58,15 @@ test(
           stdio: 'pipe',
         })
       expect(run('chat', '-p', 'use current_time with {"timezone": "UTC"}')).toMatch(/current_time said: /)
-      writeFileSync(join(folder, 'program.mts'), PROGRAM)
-      const compiler = [
-        '--noEmit',
-        '--strict',
-        '--module',
-        'nodenext',
-        '--lib',
-        'es2024,dom,dom.iterable',
-        'program.mts',
-      ]
-      execFileSync(process.execPath, [resolve('node_modules/typescript/bin/tsc'), ...compiler], { cwd: folder })
-      expect(execFileSync(process.execPath, ['program.mts'], { encoding: 'utf8', cwd: folder })).toBe('ApiProblem\n')
+      const compiler = ['--noEmit', '--strict', '--module', 'nodenext', '--lib', 'es2024,dom,dom.iterable']
+      const use = (file: string, code: string, ...options: string[]): string => {
+        writeFileSync(join(folder, file), code)
+        const argv = [resolve('node_modules/typescript/bin/tsc'), ...compiler, ...options, file]
+        execFileSync(process.execPath, argv, { cwd: folder, stdio: 'pipe' })
+        return execFileSync(process.execPath, [file], { encoding: 'utf8', cwd: folder })
+      }
+      expect(use('program.mts', PROGRAM)).toBe('ApiProblem\n')
+      expect(use('chat.mts', CHAT, '--skipLibCheck')).toContain('no such chat')
       // Another thread has indexed the call.
       expect(run('search', 'timezone')).toContain('TOOL CALL: current_time(«timezone»="UTC")')
     } finally {

@@ -84,6 +84,7 @@ export function createCalls(executed: (name: string) => object) {
       running.delete(message.id)
       const text = held.get(toolCallId) ?? ofMembers.get(`${message.assistantMessageId} ${message.sequence}`)
       const before = text !== undefined && !available.has(toolCallId) ? [input(toolCallId, message.toolName, text)] : []
+      if (message.status === 'denied') return [...before, ...denied(message, available.has(toolCallId))]
       return [...before, ...endOf(message, { toolCallId, dynamic: true, ...executed(message.toolName) })]
     },
   }
@@ -111,6 +112,16 @@ function approvalChunks(message: ToolMessage, text: string): UiChunk[] {
     { type: 'tool-input-delta', toolCallId, inputTextDelta: text },
     { type: 'tool-approval-request', approvalId: message.id, toolCallId },
   ]
+}
+
+/**
+ * A call that was denied. In a stream that starts before the call, the client needs its request, too: a denied part has
+ * an approval.
+ */
+function denied(message: ToolMessage, isReplayed: boolean): UiChunk[] {
+  const toolCallId = clientCallId(message)
+  const request = { type: 'tool-approval-request', approvalId: message.id, toolCallId }
+  return [...(isReplayed ? [request] : []), { type: 'tool-output-denied', toolCallId }]
 }
 
 function endOf(message: ToolMessage, fields: object): UiChunk[] {

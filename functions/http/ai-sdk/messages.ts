@@ -132,8 +132,9 @@ function stateOf(row: ToolMessage | undefined): object {
     case 'error':
     case 'interrupted':
     case 'cancelled':
-    case 'denied':
       return { state: 'output-error', errorText: textOf(row.parts) }
+    case 'denied':
+      return { state: 'output-denied', approval: { id: row.id, approved: false } }
   }
 }
 

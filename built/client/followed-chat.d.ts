@@ -1,0 +1,10 @@
+import type { UIMessageChunk } from 'ai';
+import type { StoppedRequest } from './stop-run.js';
+/** The AI SDK recognises a lost connection by its type and the word `network`. */
+export declare const BROKEN = "network error: the stream ended before its run did";
+/**
+ * Sends the request and returns the chunks of its run; undefined if no run is in progress. If `abortSignal` aborts,
+ * rejects at once and calls `onStop`. The request continues until `close`, because its response may not have named the
+ * run yet.
+ */
+export declare function followRun(request: (signal: AbortSignal) => Promise<Response>, abortSignal: AbortSignal | undefined, onStop: (request: StoppedRequest) => void): Promise<ReadableStream<UIMessageChunk> | undefined>;

@@ -1,0 +1,88 @@
+import { isFinal, pause, waitOf } from './follow.ts'
+import { ApiProblem } from './problem.ts'
+import type { Send } from './send.ts'
+
+/** Time limit for one request that cancels a run. */
+const CANCEL_TIMEOUT_MS = 10_000
+/** Retries of a cancel. With their backoff, they take some 15 seconds. */
+const MAX_RETRIES = 6
+/** Time limit for a request that was stopped before it named its run. */
+const OPEN_TIMEOUT_MS = 60_000
+/** Status of a cancel whose session was deleted. */
+const NOT_FOUND = 404
+/** Maximum wait of the next request for the cancel of an earlier run. */
+const MAX_WAIT_MS = 5_000
+
+/** A request whose response names a run. */
+export interface StoppedRequest {
+  /** The run's id; undefined if the response names none. */
+  readonly run: Promise<string | undefined>
+  close(): void
+}
+
+export interface Stops {
+  /** Cancels the run of this request. The connection stays open until the run is known. */
+  stop(chat: string, request: StoppedRequest): void
+  /** Resolves when the chat's earlier runs are cancelled, after five seconds at the latest. */
+  settled(chat: string): Promise<void>
+}
+
+/** Cancels runs in the background. A failure is thrown as an uncaught error, because `useChat` has no place for it. */
+export function createStops(send: Send): Stops {
+  const pending = new Map<string, Promise<void>>()
+  return {
+    stop(chat, request) {
+      const stopping = stopRequest(send, chat, request)
+        .catch(reportUncaught)
+        .finally(() => {
+          if (pending.get(chat) === stopping) pending.delete(chat)
+        })
+      pending.set(chat, stopping)
+    },
+    async settled(chat) {
+      const stopping = pending.get(chat)
+      if (stopping !== undefined) await Promise.race([stopping, pause(MAX_WAIT_MS)])
+    },
+  }
+}
+
+async function stopRequest(send: Send, chat: string, { run, close }: StoppedRequest): Promise<void> {
+  const timer = setTimeout(close, OPEN_TIMEOUT_MS)
+  let id: string | undefined
+  try {
+    id = await run
+  } catch (error) {
+    if (isRefusal(error)) return
+    throw error
+  } finally {
+    clearTimeout(timer)
+    close()
+  }
+  if (id !== undefined) await cancelRun(send, chat, id)
+}
+
+/** Whether the API refused the request, so that it started no run. */
+const isRefusal = (error: unknown): boolean => error instanceof ApiProblem && error.status < 500
+
+async function cancelRun(send: Send, chat: string, run: string): Promise<void> {
+  const path = `/v1/sessions/${encodeURIComponent(chat)}/runs/${run}/cancel`
+  for (let failures = 0; ; failures++) {
+    try {
+      const signal = AbortSignal.timeout(CANCEL_TIMEOUT_MS)
+      // A user may close the page right after a click on its stop button.
+      await (await send('POST', path, { keepalive: true, signal })).body?.cancel()
+      return
+    } catch (error) {
+      if (error instanceof ApiProblem && error.status === NOT_FOUND) return
+      if (isFinal(error) || failures >= MAX_RETRIES) throw error
+      await pause(waitOf(error, failures))
+    }
+  }
+}
+
+function reportUncaught(cause: unknown): void {
+  const reason = cause instanceof Error ? cause.message : String(cause)
+  queueMicrotask(() => {
+    throw new Error(`stop() failed, and the run may continue: ${reason}`, { cause })
+  })
+}
