@@ -51,9 +51,8 @@ export function createCalls(executed: (name: string) => object) {
     whole({ toolCalls, round }: AssistantMessage, isClients: (name: string) => boolean): UiChunk[] {
       return toolCalls.flatMap(({ id, name, arguments: text }) => {
         const toolCallId = roundCallId({ toolCallId: id, round })
-        if (!isClients(name)) return [input(toolCallId, name, text)]
-        held.set(toolCallId, text)
-        return []
+        if (isClients(name)) held.set(toolCallId, text)
+        return isClients(name) ? [] : [input(toolCallId, name, text)]
       })
     },
     began(message: ToolMessage): UiChunk[] {
@@ -63,9 +62,9 @@ export function createCalls(executed: (name: string) => object) {
     },
     /** Delegations whose members wait. Without an output for each, the client would not send its decisions. */
     working: (): UiChunk[] =>
-      [...running].map(([, { toolName, ...call }]) => {
-        const fields = { toolCallId: roundCallId(call), dynamic: true, ...executed(toolName) }
-        return { type: 'tool-output-available', ...fields, output: MEMBER_WAITS }
+      [...running.values()].map(({ toolName, ...call }) => {
+        const fields = { toolCallId: roundCallId(call), dynamic: true, ...executed(toolName), output: MEMBER_WAITS }
+        return { type: 'tool-output-available', ...fields }
       }),
     /** A call that a pause waits for. A member's call was not sent before. */
     asked(message: ToolMessage, text: string): UiChunk[] {
@@ -75,17 +74,17 @@ export function createCalls(executed: (name: string) => object) {
       available.add(toolCallId)
       return approvalChunks(message, text)
     },
-    /** Records a member's completion. Its calls are sent only if a client must resolve them. */
+    /** Records a member's completion, whose calls are sent only if a client must resolve them. */
     note({ id, toolCalls }: AssistantMessage): void {
       for (const [sequence, call] of toolCalls.entries()) ofMembers.set(`${id} ${sequence}`, call.arguments)
     },
     ended(message: ToolMessage): UiChunk[] {
-      const toolCallId = clientCallId(message)
       running.delete(message.id)
+      const toolCallId = clientCallId(message)
       const text = held.get(toolCallId) ?? ofMembers.get(`${message.assistantMessageId} ${message.sequence}`)
       const before = text !== undefined && !available.has(toolCallId) ? [input(toolCallId, message.toolName, text)] : []
-      if (message.status === 'denied') return [...before, ...denied(message, available.has(toolCallId))]
-      return [...before, ...endOf(message, { toolCallId, dynamic: true, ...executed(message.toolName) })]
+      const fields = { toolCallId, dynamic: true, ...executed(message.toolName) }
+      return [...before, ...(message.status === 'denied' ? deny(message, available) : endOf(message, fields))]
     },
   }
 }
@@ -118,10 +117,10 @@ function approvalChunks(message: ToolMessage, text: string): UiChunk[] {
  * A call that was denied. In a stream that starts before the call, the client needs its request, too: a denied part has
  * an approval.
  */
-function denied(message: ToolMessage, isReplayed: boolean): UiChunk[] {
+function deny(message: ToolMessage, available: ReadonlySet<string>): UiChunk[] {
   const toolCallId = clientCallId(message)
   const request = { type: 'tool-approval-request', approvalId: message.id, toolCallId }
-  return [...(isReplayed ? [request] : []), { type: 'tool-output-denied', toolCallId }]
+  return [...(available.has(toolCallId) ? [request] : []), { type: 'tool-output-denied', toolCallId }]
 }
 
 function endOf(message: ToolMessage, fields: object): UiChunk[] {
