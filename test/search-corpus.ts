@@ -27,7 +27,7 @@ interface RecordedConversation {
 export interface CorpusSession {
   readonly id: string
   readonly messages: readonly Message[]
-  /** Message id → indices in the recording (a tool message: of its call, of its result). */
+  /** Message id → indices in the recording (for a tool message: the indices of its call and of its result). */
   readonly places: ReadonlyMap<string, readonly number[]>
 }
 

@@ -28,8 +28,8 @@ interface Asked {
 }
 
 /**
- * Searches each recorded query in a separate session, in which an agent reports its hits, or that it found nothing. Searches
- * must not rank these texts above the real events.
+ * Searches each recorded query in a separate session, in which an agent reports the hits, or reports that it found nothing.
+ * Searches must not rank these texts above the real events.
  */
 export async function retellings(
   tenant: string,

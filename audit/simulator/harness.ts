@@ -45,7 +45,7 @@ export interface Harness {
   quietSince(): number
   /** Time of the last lost or delayed hint of each session, in milliseconds since the beginning. */
   readonly hintsLost: Map<string, number>
-  /** If a fault blocks deletions now: the outcome of this request of a deletion. Otherwise undefined. */
+  /** Returns the outcome of this request of a deletion if a fault blocks deletions now; otherwise undefined. */
   stuck(call: string, session: string): 'refused' | 'silent' | undefined
   /** Whether an outage makes this call fail now. */
   isDown(call: string): boolean
@@ -131,7 +131,7 @@ export function createHarness(script: Script, keepTrace: boolean): Harness {
 export const isDisturbed = ({ script, elapsed }: Harness): boolean =>
   script.faults.length > 0 && elapsed() < script.quietAt
 
-/** The name of the session that an operation or a fault means. */
+/** The name of the session that an operation or a fault refers to. */
 const sessionAt = ({ sessions }: Script, number: number): string => sessions[number % sessions.length]?.session ?? ''
 
 /** Whether the session has a `poison` fault, which kills each process that sends a certain request. */

@@ -83,7 +83,10 @@ export interface SessionStore {
   read(key: SessionKey): Promise<Session | undefined>
   /** Returns those of the ids whose sessions exist and are not deleted. Uses one read for any number of ids. */
   living(tenant: string, sessions: readonly string[]): Promise<ReadonlySet<string>>
-  /** Returns the labels of those of the sessions that exist and are not deleted. Uses one read for any number of sessions. */
+  /**
+   * Returns the labels of these sessions, except sessions that do not exist or are deleted. Uses one read for any number of
+   * sessions.
+   */
   readLabels(tenant: string, sessions: readonly string[]): Promise<ReadonlyMap<string, SessionLabel>>
   /**
    * The ids of all sessions that match these conditions, in any order. Undefined if more than `MAX_COMPARED_SESSIONS` may match,

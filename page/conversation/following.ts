@@ -92,9 +92,9 @@ export function createFollowing(view: SessionView, load: () => Promise<void>): F
 }
 
 /**
- * Shows events until they end. If the stream fails, events that arrived before are still shown, unless it was aborted.
- * When the run starts, `onStarted` is called, because two changes have no event: earlier changes by other clients, and
- * calls that the start cancelled.
+ * Shows events until they end. If the stream fails, events that arrived before are still shown, unless the stream was aborted.
+ * When the run starts, `onStarted` is called, because two changes have no event: earlier changes by other clients, and calls
+ * that the start cancelled.
  */
 async function showEvents(
   { id, store, change }: SessionView,

@@ -79,7 +79,7 @@ describe('chat at a terminal', () => {
   })
 })
 
-/** Makes a Node report an old version. Its child processes do not. */
+/** Makes a Node process report an old version. Its child processes report the real version. */
 const OLD = "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.20.2' } })"
 
 describe('commands at a terminal', () => {

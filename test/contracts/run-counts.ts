@@ -49,8 +49,8 @@ async function roundsOfAgents(fixture: SessionFixture, lease: Lease, agents: num
 }
 
 /**
- * Contract for counts, order and state that the steps of a run update. Each check was added because no suite noticed
- * its absence.
+ * Contract for counts, order and state that the steps of a run update. Each test was added because no other suite failed
+ * without the code that it tests.
  */
 export function runCountsContract(engine: Engine): void {
   describe(`counts and order on ${engine.name}`, () => {

@@ -11,7 +11,7 @@ const FORGOTTEN =
 const ADOPTION = 'a session of an earlier version gets its title and list entries; the suite has no such session'
 const FAILURES = 'Lambda writes what was given up with its role'
 
-/** Grants that a role may have although its function does not use them here, if its environment has them. */
+/** Grants that only some environments have. A role may have them although its function does not use them here. */
 export const EXPLAINED_WHERE_GRANTED: readonly (readonly [grant: RegExp, why: string])[] = [
   [
     /^aoss:CreateCollectionItems on collection\//,
@@ -20,7 +20,7 @@ export const EXPLAINED_WHERE_GRANTED: readonly (readonly [grant: RegExp, why: st
   [/^bedrock:InvokeModel/, 'a model on this machine takes the place of that of Bedrock'],
 ]
 
-/** Grants of each role that its function does not use in every run of this suite, each with the reason. */
+/** For each role: the grants that its function does not use in every run of this suite, each with the reason. */
 export const EXPLAINED: { readonly [name in FunctionName]: Readonly<Record<string, string>> } = {
   Api: {
     'dynamodb:ConditionCheckItem on LogTable': CHECKS,

@@ -22,7 +22,7 @@ interface EngineProcess {
   readonly command: string
   readonly args: readonly string[]
   readonly env?: { readonly [name: string]: string }
-  /** Whether the engine responds at this endpoint; a rejection means not yet. */
+  /** Whether the engine responds at this endpoint; a rejection means that it does not respond yet. */
   readonly healthy: (endpoint: string) => Promise<boolean>
   readonly timeoutMs: number
   /** A folder for this process alone, removed after its stop. */

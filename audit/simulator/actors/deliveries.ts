@@ -233,8 +233,8 @@ function replies(outside: Outside): RunChannel {
         const isTaken = await post(outside, work, word).catch((error: unknown) => {
           if (!work.signal.aborted) throw error
         })
-        // The work was aborted, and the request may still be in flight. The claim is kept until the request must have
-        // arrived. Otherwise another worker would read too early that it is missing.
+        // The work was aborted, and the request may still be in flight. The claim is kept until the request must have arrived.
+        // Otherwise another worker could read too early, and would find the text missing.
         if (isTaken === undefined) return { retryAt: clock.now() + REQUEST_MS, keepClaim: true }
         if (!isTaken) return { retryAt: clock.now() + AGAIN_MS, state: { said: saidOf(work) } }
         await work.save({ said: [...saidOf(work), word] })

@@ -94,8 +94,8 @@ export async function checkFollowers(ports: SessionPorts, { key, followers }: Wa
   for (const { runId, ids, hasEnded } of followers) {
     const whole: string[] = []
     for await (const event of eventsSoFar(ports, key, runId)) if ('id' in event) whole.push(event.id)
-    // If a run was merged into another one, the log no longer shows that it was queued. Its followers may have got this
-    // event before.
+    // If a run was merged into another one, the log no longer shows that it was queued. Followers may have got `run.queued`
+    // before the merge.
     const isMerged = !whole.includes(`${runId}:run.queued`)
     const got = isMerged ? ids.filter((id) => id !== `${runId}:run.queued`) : ids
     const expected = hasEnded ? whole : whole.slice(0, got.length)

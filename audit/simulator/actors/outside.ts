@@ -90,7 +90,7 @@ export function createOutside({ harness, retry, wait }: Parts): Outside {
 const namesSaid = (messages: readonly Message[]): string[] =>
   messages.flatMap((one) => (one.role === 'user' && isLeaders(one) ? namesIn(textOf(one.parts)) : []))
 
-/** Returns those results among the messages that belong to imported calls. */
+/** Returns the results of imported calls among the messages. */
 const textsRead = (messages: readonly Message[]): string[] =>
   messages.flatMap((one) => (one.role === 'tool' ? [textOf(one.parts)] : [])).filter((text) => text.startsWith(READ))
 const READ = 'read there: '

@@ -84,7 +84,7 @@ async function request(
       })
     }
     const late = fault?.how === 'late' ? fault.milliseconds : 0
-    // Work with several steps must not be awaited here, because this step would then wait for later ones.
+    // Work with several steps must not be awaited here, because this step would then wait for later steps.
     harness.timeline.after(there + late, undefined, steps === undefined ? arrive : () => void arrive())
   })
 }

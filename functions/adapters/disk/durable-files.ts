@@ -52,8 +52,8 @@ export async function unlinkIfThere(path: string): Promise<boolean> {
 }
 
 /**
- * Deletes the temporary files for this folder in `incoming`, which crashed writers have left. If such a file belongs to an
- * active writer, that writer's write fails.
+ * Deletes the temporary files in `incoming` that crashed writers have left for this folder. If such a file belongs to an active
+ * writer, that writer's write fails.
  */
 export async function removeIncoming(incoming: string, folder: string): Promise<void> {
   const names = await readdir(incoming).catch((error: unknown) => {

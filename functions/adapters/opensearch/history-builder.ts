@@ -45,7 +45,7 @@ export function createOpenSearchHistoryBuilder({
       const leftovers = (await aliases.all()).filter((name) => !searched.includes(name))
       const index = await aliases.build(leftovers)
       await clock.sleep(GRACE_MS)
-      // Leftovers are removed only after this wait. Processes of earlier versions may write to them during it, and such
+      // Leftovers are removed only after this wait. During this wait, processes of earlier versions may write to leftovers, and
       // a write to a removed index would create the index again.
       for (const left of leftovers) await aliases.drop(left)
       let latest: readonly string[] = []

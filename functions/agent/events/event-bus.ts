@@ -13,9 +13,9 @@ const BUFFERED_CHARACTERS = 32_000
 
 export interface Subscription {
   /**
-   * Returns the next events. Waits at most `milliseconds`, or until closed, and then returns an empty list. `gap` is true if the
-   * consumer was too slow and events were dropped. The consumer can read the stored ones from the log. After a gap, the next
-   * events begin with the part of the current round that was streamed so far.
+   * Returns the next events. Waits at most `milliseconds`, or until closed, and then returns an empty list. `gap` is true if
+   * the consumer was too slow and events were dropped. The consumer can read the stored events from the log. After a gap, the
+   * next events begin with the part of the current round that was streamed so far.
    */
   next(milliseconds: number): Promise<{ events: readonly RunEvent[]; gap: boolean }>
   /** Ends the current wait without events. */
@@ -25,7 +25,7 @@ export interface Subscription {
 
 export interface EventBus {
   emit(key: SessionKey, event: RunEvent): void
-  /** Subscribes to a session's events. The first events are what the current round has already streamed. */
+  /** Subscribes to a session's events. The first events are those that the current round has already streamed. */
   subscribe(key: SessionKey): Subscription
 }
 
@@ -123,8 +123,8 @@ function createBuffer(inFlight: () => readonly RunEvent[]): Subscription & { rec
 }
 
 /**
- * Threads in whose current round the consumer missed deltas. It gets no deltas of such a thread until a round of the thread
- * starts or ends.
+ * Threads in whose current round the consumer missed deltas. The consumer gets no deltas of such a thread until a round of the
+ * thread starts or ends.
  */
 function createIncompleteRounds() {
   const threads = new Set<string>()

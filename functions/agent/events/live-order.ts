@@ -17,7 +17,7 @@ export interface LiveOrder {
 /** The order of a follower that has received nothing yet. */
 export function createLiveOrder(): LiveOrder {
   let last: EventPosition | undefined
-  /** The latest completion, while only starts of its calls have followed it; otherwise undefined. */
+  /** The latest completion, if only starts of its calls have followed it; otherwise undefined. */
   let round: MessageCompletedEvent | undefined
 
   function follows(event: StoredEvent): boolean {

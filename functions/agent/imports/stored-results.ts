@@ -15,8 +15,8 @@ export interface StoredResults {
 }
 
 /**
- * Finds results by their index among the import's results, because call ids repeat. They repeat even among results of which one
- * completion numbers the sources. `newest` iterates over the import's stored results, newest first. It is read only until the
+ * Finds results by their index among the import's results, because call ids repeat. They repeat even among results whose
+ * sources one completion numbers. `newest` iterates over the import's stored results, newest first. It is read only until the
  * wanted result is found.
  */
 export function createStoredResults(newest: AsyncIterator<ToolMessage, undefined>): StoredResults {

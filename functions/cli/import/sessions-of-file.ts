@@ -164,7 +164,7 @@ type Read = Omit<Transcript, 'metadata'> & {
   readonly earlier?: () => Transcript['messages']
 }
 
-/** Kinds of files that name no program, or that name agents themselves. */
+/** Kinds of files that name no program, or whose agents name themselves. */
 const WITHOUT_PROGRAM = new Set<Kind>(['native', 'openai'])
 
 /** Sets the program's name as the agent of the leader's messages. */

@@ -101,7 +101,7 @@ function mediaPart(url: string, { mimeType = '', filename }: Partial<Pick<Binary
 
 const isImage = (mimeType: string): boolean => /^image\//i.test(mimeType)
 
-/** The address of a part, or its bytes as a data URL. Only images may have another address. */
+/** The address of a part, or its bytes as a data URL. Only images may have an address that is not a data URL. */
 function binaryUrl({ mimeType, data, url }: BinaryPart, path: string): string {
   if (typeof data === 'string' || typeof url !== 'string') return dataUrl(mimeType, data ?? '')
   if (isImageAddress(url) && !isImage(mimeType))

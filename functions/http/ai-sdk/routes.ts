@@ -183,7 +183,7 @@ async function acceptChat(
     : acceptCallOutputs(dependencies, caller, body, last.data)
 }
 
-/** The names of the tools that the client executes in this run, also of those that only its earlier requests named. */
+/** The names of the tools that the client executes in this run, including tools that only earlier requests of the run named. */
 async function clientToolNames(reader: LogReader, key: SessionKey, run: Run): Promise<ReadonlySet<string>> {
   const names = new Set(run.clientTools.map(({ name }) => name))
   // Only a request with results can have replaced the tools.

@@ -99,7 +99,7 @@ function borderQuality(text: string, start: number, end: number): number {
   return right > 0 ? ONLY_RIGHT : INSIDE
 }
 
-/** Returns the quality of the border at `place`, seen from the match in `direction`; 0 without a border. */
+/** Returns the quality of the border at one end of a match; 0 without a border. `direction` leads out of the match. */
 function borderAt(text: string, place: number, direction: 1 | -1): number {
   if (isInside(text, place)) return 0
   const outer = characterAt(text, direction === 1 ? place : place - 1, direction)

@@ -27,8 +27,8 @@ export const LOOP_TIMEOUT = Duration.minutes(15)
 const STOP_MARGIN = Duration.minutes(5)
 
 /**
- * Executions that are reserved for a function. The number is also the function's maximum. Two allow a sweep to begin
- * while the previous one ends.
+ * Executions that are reserved for a function. The number is also the function's maximum. With two, a sweep can begin while the
+ * previous one ends.
  */
 const RESERVED = { sweeper: 2 }
 

@@ -131,7 +131,7 @@ describe('while the server is down', () => {
     const { page, id } = await openSession()
     await say(page, 'first')
     await log(page).getByText('you said "first"').waitFor()
-    // The run must end first: the page would return an input to a running run to the input field.
+    // The run must end first. Otherwise, the page would put the input back into the input field.
     await page.getByRole('button', { name: 'Stop' }).waitFor({ state: 'detached' })
     await opened.restart(async () => {
       await say(page, 'second')

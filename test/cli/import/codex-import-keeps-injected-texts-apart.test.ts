@@ -1,7 +1,7 @@
 /*
- * Codex sends its model texts as user messages that no person wrote: the project's instructions, lists of plugins, the output of a
- * shell command. An import does not store them as inputs. Newer files list typed texts in `event_msg` lines (`item_completed` with
- * a `UserMessage`), which separates the two.
+ * Codex sends its model texts as user messages that no person wrote: the project's instructions, lists of plugins, the output
+ * of a shell command. An import does not store them as inputs. Newer files list typed texts in `event_msg` lines
+ * (`item_completed` with a `UserMessage`), so that an import can distinguish them from other texts.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

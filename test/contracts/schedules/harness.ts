@@ -87,7 +87,7 @@ export function isDue(harness: Harness): boolean {
   return due !== undefined && due <= harness.stores.clock.now()
 }
 
-/** Whether the lease is held. While it is, a worker does nothing. */
+/** Whether the lease is held. While it is held, a worker does nothing. */
 export const isLeased = ({ seen: { header }, stores: { clock } }: Harness): boolean =>
   header !== undefined && !isFree(header, clock.now())
 

@@ -15,7 +15,10 @@ export type Fate =
 /** Description of a write, used to check its effects. */
 export interface Act {
   readonly name: string
-  /** Generation of the lease under which the write is sent, or of the header that a start or take has read. */
+  /**
+   * Generation of the lease under which the write is sent. For a start or a take: generation in the header that the process has
+   * read.
+   */
   readonly generation?: number
 }
 

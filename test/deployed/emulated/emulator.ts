@@ -20,7 +20,7 @@ export interface Emulator {
   stop(): Promise<void>
 }
 
-/** Error for a program missing on this machine. The message names it in one line. */
+/** Error for a program missing on this machine. The message names the program in one line. */
 export class Unavailable extends Error {
   override readonly name = 'Unavailable'
 }

@@ -58,7 +58,7 @@ export function declareDeadLetters(system: () => System): void {
       const all = await failedBatches(system())
       return all.length >= 2 && all
     })
-    // Each record alone, because the batch was halved until it had one record.
+    // Each batch has one record, because a failing batch is halved until it has one record.
     expect(batches.map((batch) => batch.length)).toStrictEqual([1, 1])
     expect(batches.flat()).toContainEqual({ pk, sk })
     const attempts = functions.Indexer.events

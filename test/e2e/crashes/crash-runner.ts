@@ -176,7 +176,7 @@ export async function crashAtEveryStep(bench: CrashBench, scenario: Scenario, wh
         await check(bench, program, scenario, knows)
         const taken = (await bench.stepsOf(knows.session)).length
         if (step > taken) return taken
-        // The step started but never ended, like a cancelled tool, so there was no kill after it.
+        // The step started but never ended, like the step of a cancelled tool. So no kill happened after the step.
         crashed = undefined
       } else crashed = knows
     } finally {

@@ -108,7 +108,7 @@ export const generatedRoundTripsOn = (backend: Backend, logs: number) =>
     )
   })
 
-/** Removes the results that an import adds to calls without one. */
+/** Removes the results that an import adds to calls without a result. */
 const saidIn = (lines: readonly Pick<ExportedMessage, 'role' | 'status' | 'parts'>[]): unknown[] =>
   answeredIn(lines).map(({ role, parts }) => [role, parts.map(({ text }) => text ?? '').join('')])
 const answeredIn = <Line extends { readonly status?: string }>(lines: readonly Line[]): Line[] =>

@@ -48,7 +48,10 @@ const ask = async (harness: HttpHarness, path: string, init: RequestInit = {}): 
 const post = (harness: HttpHarness, path: string, body: unknown, headers = {}): Promise<Response> =>
   ask(harness, path, { method: 'POST', body: JSON.stringify(body), headers })
 
-/** Own API: the stored events have ids, and each prefix plus the events after its last id gives all events. */
+/**
+ * Plays a stream of our own API. Its stored events have ids. Each prefix of these events, together with the events after the
+ * prefix's last id, gives all events.
+ */
 async function playNative(harness: HttpHarness): Promise<void> {
   const session = 'native'
   await expectJson(harness, 201, 'POST', '/v1/sessions', { id: session })
@@ -77,7 +80,10 @@ async function playNative(harness: HttpHarness): Promise<void> {
   }
 }
 
-/** Responses: each prefix plus the remainder gives the texts and arguments of the whole stream and of a later read. */
+/**
+ * Responses: each prefix of the stream, together with the remainder, gives the texts and arguments of the whole stream. A later
+ * read gives the same texts and arguments.
+ */
 async function playResponses(harness: HttpHarness): Promise<void> {
   const response = await post(harness, '/openai/v1/responses', {
     model: 'default',

@@ -55,7 +55,7 @@ async function longThings(): Promise<{ readonly export: string; readonly downloa
   return { export: '/v1/sessions/s/export', download: messages[0]?.parts[1]?.url ?? '' }
 }
 
-/** The response to a GET, whose second read waits until `then` is done. */
+/** Sends a GET, and returns the response. The second read of the log or of an output waits until `then` is done. */
 async function interrupted(path: string, then: () => Promise<void>): Promise<Uint8Array> {
   let reads = 0
   beforeRead = async () => {

@@ -91,8 +91,8 @@ function refusedBefore({ held }: RunState, { omitted, refused }: Repairs): Messa
 }
 
 /**
- * Whether a former run was refused in every form, and requests do not omit its messages yet. If so, the first repair omits them,
- * unless the length is certainly the reason of a refusal.
+ * Whether an earlier run was refused in every form, and requests still contain that run's messages. If so, the first repair
+ * omits these messages, unless a refusal was certainly caused by the length.
  */
 export const hasRefusedMessages = (state: RunState, { thread }: Asked): boolean =>
   isLeaders(thread) && refusedBefore(state, repairsFor(state.context.decided, thread.agent.model)) !== undefined
@@ -108,8 +108,8 @@ const sentIn = ({ held, context: { decided } }: RunState): number =>
   Object.values(decided.repairs ?? {}).reduce((sum, { sent }) => sum + (sent?.run === held.run.id ? sent.count : 0), 0)
 
 /**
- * Returns the repairs since the thread's last completion, including those of a former run. Repairs that led to a completion are
- * kept.
+ * Returns the repairs since the thread's last completion, including repairs of an earlier run. Repairs that led to a completion
+ * are kept.
  */
 function trialOf(
   { held, writer }: RunState,

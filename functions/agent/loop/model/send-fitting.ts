@@ -67,7 +67,10 @@ async function sendOrReduce(state: RunState, asked: Asked, sized: SizedRequest, 
 
 const isOfAnotherReason = (error: ModelError): boolean => error.code === 'invalid_request' || isRepairable(error)
 
-/** Whether neither a smaller request nor another form was tried for the thread's next completion. */
+/**
+ * Whether a smaller request may be tried. It may be tried if no smaller request and no other form was tried for the thread's
+ * next completion.
+ */
 async function mayTrySmaller(state: RunState, asked: Asked): Promise<boolean> {
   if (sizeTrialOf(state, asked.thread) === 'failed') return false
   const { hasRefusedMessages, isInRepair } = await repairs()

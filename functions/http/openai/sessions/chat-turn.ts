@@ -20,7 +20,7 @@ export interface Attempt {
  * only its address.
  */
 export interface ChatTurn<Part = RequestPart> {
-  /** Instructions for this run only. Null: a request that continues a run removes those of the run. */
+  /** Instructions for this run only. Null: a request that continues a run removes the run's instructions. */
   readonly instructions?: string | null
   /** The behaviour while a run is active; by default the agent's policy. */
   readonly onBusy?: Submission['onBusy']

@@ -74,8 +74,8 @@ export async function chatMessages(
 }
 
 /**
- * Length of the content, in characters. The JSON has at least as many bytes, so it need not be built to detect that it
- * is too long.
+ * Length of the content, in characters. The JSON has at least as many bytes. So a message that is too long is detected without
+ * building the JSON.
  */
 const lengthOf = ({ parts }: RequestMessage): number =>
   parts.reduce(

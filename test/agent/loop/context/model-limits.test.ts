@@ -99,7 +99,7 @@ describe('a model with a smaller limit than its agent’s setting · sqlite', ()
         (countOf(harness.requests[refused] ?? { messages: [], tools: [], toolChoice: 'auto', options: {} }) * 2) / 3 +
           1,
       )
-      // A reason that was not understood teaches no limit.
+      // No limit is learned from a refusal with an unknown reason.
       expect((await harness.ports.reader.context(harness.key)).limits).toBeUndefined()
     },
   )

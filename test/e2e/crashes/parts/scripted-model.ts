@@ -135,8 +135,8 @@ export const forgive = (unique: string): void => void forgiven.add(unique)
 const madeBefore = new Set<string>()
 
 /**
- * Refusals of the model. A retry succeeds after the first request of a `flaky` input. A `refused` input fails until it
- * is forgiven.
+ * Refusals of the model. It refuses only the first request of a `flaky` input. It refuses a `refused` input until the input is
+ * forgiven.
  */
 function refusalOf(word: string, unique: string, round: number): OpenAiStep | undefined {
   if (word === 'refused' && !forgiven.has(unique)) return { status: 400, body: { error: { message: 'refused' } } }

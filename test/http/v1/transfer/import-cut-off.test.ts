@@ -7,7 +7,7 @@ import { expectJson, openHttpHarness, type HttpHarness } from '../../harness.ts'
 let harness: HttpHarness
 afterEach(() => harness.close())
 
-/** A log of five steps, one of them of a round that is longer than a step. */
+/** A log of five steps. One of its rounds is longer than a step. */
 const MESSAGES = Array.from({ length: 60 }, (_, turn) => {
   const count = turn === 30 ? 100 : turn % 3
   const calls = Array.from({ length: count }, (_unused, n) => ({

@@ -69,7 +69,7 @@ async function readMessages(
   if (!isLive(header) || (run !== undefined && runItem === undefined)) return { messages: [], more: false }
   const page = createPage(messageLength, limit, query.mostCharacters)
   const filtered = [query.roles, query.agent, query.parentToolCallId].some((filter) => filter !== undefined)
-  // A run's messages follow those that were in the log when it started.
+  // A run's messages follow those that were in the log when the run started.
   const after = later(query.after, runItem && textAt(runItem, 'since'))
   const range = {
     keys: all(is('pk', partitionOf(key)), idsBetween(after, query.before, runItem)),

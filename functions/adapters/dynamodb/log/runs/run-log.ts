@@ -228,8 +228,8 @@ async function steer(
   if (input === undefined) return undefined
   const message = { ...input, ...definedFields({ position }) }
   const texts = await bodies.store(lease, textsOfMessage(message))
-  // Lists show the status of the latest run. If the queued run is the latest, they now show the status of the active
-  // run, which it joins.
+  // Lists show the status of the latest run. If the queued run is the latest, lists now show the status of the active run,
+  // which the queued run joins.
   const list = textAt(header, 'tail') === queuedRunId ? relist(header, { runStatus: 'running' }) : NO_WRITE
   const refusal = await table.write([
     {

@@ -44,7 +44,8 @@ export function walkByTime(search: Search, order: Order): Walk {
         for (const { id, event, time } of rows) {
           if (seen.has(event)) continue
           const group = firstGroup(groups.get(event) ?? [], order)
-          // An event is listed only at the time of its first matching document, which the walk has passed before.
+          // An event is listed only at the time of its first matching document. At any later time of the walk, the event was
+          // listed already.
           const isHere = group?.time === time
           if (isHere) seen.add(event)
           yield isHere ? stepOf(search, group, isNewest) : { documents: [], passed: id, time }

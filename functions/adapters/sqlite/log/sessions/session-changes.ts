@@ -18,7 +18,7 @@ export function isHeld(row: SessionRow | undefined, lease: Lease): row is Sessio
   return row?.live === 1 && row.generation === lease.generation && row.activeRun === lease.runId
 }
 
-/** Returns the row of the session that this lease holds. Throws `LeaseLost` if it does not hold it. */
+/** Returns the row of the session that this lease holds. Throws `LeaseLost` if the lease does not hold the session. */
 export function heldSession(database: Database, lease: Lease): SessionRow {
   const row = findSession(database, lease)
   if (!isHeld(row, lease)) throw new LeaseLost(lease.session, lease.generation)
