@@ -1,7 +1,7 @@
 import type { KnownFailure } from './known-failures.ts'
 import type { Part } from './parts.ts'
 
-/** Result of one audit, as one row of the table. */
+/** Result of one part of `npm run assurance`, as one row of the table. */
 export interface Result {
   readonly part: string
   readonly outcome: string

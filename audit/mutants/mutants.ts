@@ -106,8 +106,8 @@ export const LISTS: readonly { readonly mutants: readonly Mutant[]; readonly sui
       vitest('SQLite', 'test/adapters/sqlite/contracts.test.ts'),
       vitest(
         'SQLite, more',
-        // Excludes the test that the source texts of guards occur in the program. It would fail for every mutant that
-        // changes such a text.
+        // Excludes the test that checks whether the source texts of guards occur in the program. It would fail for every mutant
+        // that changes such a text.
         '--testNamePattern=^(?!.*occurs once in the adapter)',
         'test/adapters/sqlite/schedules.test.ts',
         'test/domain',

@@ -14,8 +14,8 @@ export interface HistoryBuild extends Pick<HistoryWriter, 'write'> {
 /** Rebuilds a history index while it is searched and written. */
 export interface HistoryBuilder {
   /**
-   * Creates an empty index. When this resolves, all writers send their changes to both indexes. So a change is not missed if its
-   * row was read before it. Removes the remains of an unfinished earlier build.
+   * Creates an empty index. When this resolves, all writers send their changes to both indexes. So a change is not missed if
+   * its row was read before the change. Removes the remains of an unfinished earlier build.
    */
   begin(): Promise<HistoryBuild>
 }

@@ -33,7 +33,7 @@ export interface RunLease {
    */
   take(seen: SessionHeader, owner: string): Promise<Lease | undefined>
   /**
-   * Claims the `running` calls of the run, so that only this holder can end them. To do so, raises the generation of each older
+   * Claims the `running` calls of the run, so that only this holder can end them. For this, raises the generation of each older
    * row. Returns the lease, the header with the log's head, and the run's open calls. The header and the calls are read with
    * strong consistency after the claim.
    */

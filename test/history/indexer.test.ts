@@ -126,7 +126,7 @@ test('if the newest state of a message cannot be written, the first record of th
   expect(await index([stored('1', hello), stored('2', listing, 1), stored('3', listing, 2)])).toEqual({ failed: ['2'] })
 })
 
-test('the removal of a row removes all its possible documents, with a revision one higher', async () => {
+test('the removal of a row removes all documents that it can have, with the next revision', async () => {
   const { index, written } = harness({ lives: [false] })
   await index([stored('1', listing, 2), removed('2', listing, 2, 2)])
   expect(written).toEqual([
@@ -134,7 +134,7 @@ test('the removal of a row removes all its possible documents, with a revision o
   ])
 })
 
-test('a late record of a deleted session becomes a removal, with a revision one higher', async () => {
+test('a late record of a deleted session becomes a removal with the next revision', async () => {
   const { index, written } = harness({ lives: [false] })
   expect(await index([stored('1', listing, 2), stored('2', hello)])).toEqual({ failed: [] })
   expect(written).toEqual([

@@ -118,7 +118,7 @@ describe('the API', () => {
     )
   })
 
-  test('refuses a key that is used too often before any function runs', () => {
+  test('refuses a key that is used too often, before any function runs', () => {
     const [, acl] = ofType(prod, 'AWS::WAFv2::WebACL')[0] ?? []
     expect(acl?.Properties['Rules']).toContainEqual(
       expect.objectContaining({

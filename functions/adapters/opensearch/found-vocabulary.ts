@@ -54,7 +54,7 @@ function vocabularyOf(counts: Counts, found: () => ReadonlyMap<string, number>):
 
 /**
  * Returns a test for words that a plan may use: a query word, its inflection, a word one typo away, or a word that
- * contains one.
+ * contains a query word.
  */
 function isAskedBy({ terms }: SearchQuery): (token: string) => boolean {
   const words = [...new Set(terms.flatMap((term) => term.words))]

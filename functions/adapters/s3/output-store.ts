@@ -28,8 +28,8 @@ export interface S3Dependencies {
 const CONFLICT_ATTEMPTS = 3
 
 /**
- * Creates a store that keeps outputs as objects. Each session has a prefix, a hash of tenant and session instead of
- * their ids. An object is created only if its name is free, with a SHA-256 that S3 checks.
+ * Creates a store that keeps outputs as objects. The names of a session's objects begin with a hash of tenant and
+ * session, not with their ids. An object is created only if its name is free, with a SHA-256 that S3 checks.
  */
 export function createS3OutputStore({ client, bucket }: S3Dependencies): OutputStore {
   return {

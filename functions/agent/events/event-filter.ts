@@ -33,7 +33,7 @@ type RoundNames = ParentNames & { readonly round: number }
 export function createEventFilter(): EventFilter {
   const known = new Set<string>()
   let passed = ''
-  /** Like `passed`, but members of calls up to this id may still appear. */
+  /** All messages up to this id were received. The members of their delegate calls may still send messages. */
   let emitted = ''
   /** Number of ids kept at the last cleanup: those of the run's own events. */
   let kept = 0

@@ -112,7 +112,7 @@ CREATE TABLE api_keys (
 CREATE TABLE request_rates (key TEXT PRIMARY KEY, due INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 `
 
-/** Finds queued runs that steer without reading the session's whole queue. */
+/** The index of the queued steering runs. They are found without reading the session's whole queue. */
 export const STEERING_SCHEMA = `
 CREATE INDEX runs_steering ON runs (session, id) WHERE status = 0 AND body ->> 'onBusy' = 'steer';
 `
