@@ -35,7 +35,7 @@ const harness = await openDynamoHarness({
 })
 const { meter, ports, key } = harness
 
-/** The decisions before the current turn: about images, about the truncation, and about the summary of the request. */
+/** The decisions before the current turn: those about images, the truncation and the summary of the request. */
 let known: readonly unknown[] = []
 /** Numbers of write requests of the turns, by the kinds of decisions that a turn made. */
 const found = new Map<string, number[]>()

@@ -12,9 +12,9 @@ import type { CorpusSession } from '../test/search-corpus.ts'
 import { printTable, quantile } from './report.ts'
 
 /**
- * Measures the error of the token estimate of requests, compared with real tokenizers. Estimates each turn of the recorded
- * conversations twice: without any reported usage, and with the usage of earlier completions. The tokenizers of some providers
- * are not published. They are simulated by a provider that counts twice as many tokens.
+ * Measures the error of the token estimate of requests, compared with real tokenizers. Estimates each turn of the
+ * recorded conversations twice: without any reported usage, and with the usage of earlier completions. The tokenizers
+ * of some providers are not published. A provider that counts twice as many tokens represents them.
  */
 /** Tokens of a message in addition to its text. */
 const MESSAGE = 4

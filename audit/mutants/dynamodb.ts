@@ -149,7 +149,17 @@ export const DYNAMODB_MUTANTS = [
       "live, is('gen', numberAt(header, 'gen') ?? 0), tailBelow(run.id)",
       'live, tailBelow(run.id)',
     ],
+  ]),
+  ...inFile('functions/adapters/dynamodb/log/runs/claims.ts', [
     ['a claim of a key replaces another', "when: any(absent('pk'), below('until', now)) }]", '}]'],
+  ]),
+  ...inFile('functions/adapters/dynamodb/log/runs/replacement-items.ts', [
+    [
+      'a replacement ignores a summary that was made meanwhile',
+      '{ check: contextKey(key), when: isSummarisedAsRead },',
+      '',
+    ],
+    ['a replacement counts messages that an earlier one has removed', 'supersededRanges(before), {})', '[], {})'],
   ]),
   ...inFile('functions/adapters/dynamodb/log/runs/run-cancel.ts', [
     [

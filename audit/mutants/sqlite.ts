@@ -4,6 +4,19 @@ const LOG = 'functions/adapters/sqlite/log'
 
 /** Mutants of the session store on SQLite, in addition to the guards that `audit/exploration/guards.ts` removes. */
 export const SQLITE_MUTANTS = [
+  ...inFile('functions/adapters/sqlite/log/runs/claims.ts', [
+    ['an idempotency key never ends', 'AND keyHash = ? AND until >= ?', 'AND keyHash = ? AND ? >= 0'],
+    ['the same key takes another body', 'claim.bodyHash !== idempotency.bodyHash', 'claim.bodyHash === ""'],
+  ]),
+  ...inFile('functions/adapters/sqlite/log/runs/replacement-rows.ts', [
+    ['a replacement of a summarised run is accepted', 'first <= through', 'false'],
+    ['a replacement is accepted while a run is active', 'row.activeRun !== null || ', ''],
+    [
+      'a replacement counts messages that an earlier one has removed',
+      'boundsOutside(before, {})',
+      'boundsOutside([], {})',
+    ],
+  ]),
   ...inFile('functions/adapters/sqlite/log/runs/run-rows.ts', [
     ['every queued input steers', " AND body ->> 'onBusy' = 'steer' ORDER BY id", ' ORDER BY id'],
   ]),
@@ -77,9 +90,7 @@ export const SQLITE_MUTANTS = [
     ['a pause stays due', 'paused: 1, due: null }', 'paused: 1 }'],
   ]),
   ...inFile('functions/adapters/sqlite/log/runs/run-inbox.ts', [
-    ['an idempotency key never ends', 'AND keyHash = ? AND until >= ?', 'AND keyHash = ? AND ? >= 0'],
     ['an idempotency key is not kept', '    rememberClaim(database, row, newRun, run.id, now)\n', ''],
-    ['the same key takes another body', 'claim.bodyHash !== idempotency.bodyHash', 'claim.bodyHash === ""'],
     ['a cancel never finds a free session', 'free: isFree(headerOf(row), now)', 'free: false'],
     ['a cancelled input stays counted', 'queued: row.queued - 1 }, run))', 'queued: row.queued }, run))'],
     [

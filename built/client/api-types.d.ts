@@ -169,7 +169,9 @@ export type ChatRequest = {
     readonly messages: readonly ({
         readonly [name: string]: Json;
     })[];
+    /** `regenerate-message`: replaces the run of the message `messageId`, or the newest run. */
     readonly trigger?: "submit-message" | "regenerate-message";
+    readonly messageId?: string | null;
     readonly agent?: string;
     /** Tools with different names. */
     readonly tools?: readonly (ClientTool)[];
@@ -277,6 +279,8 @@ export type Message = {
     readonly parent_message_id?: string;
     readonly role: "user" | "assistant" | "tool";
     readonly round: number;
+    /** Id of the run that replaced this run first. Requests omit its messages. */
+    readonly superseded_by?: string;
     readonly created_at: string;
     /** Time of the import. `created_at` is the time in the source. */
     readonly recorded_at?: string;
@@ -389,7 +393,8 @@ export type NewImport = {
     readonly from?: number;
 };
 export type NewMessage = {
-    readonly content: string | (readonly ({
+    /** Required, except with `replaces`: without it, the input of the replaced run is sent again. */
+    readonly content?: string | (readonly ({
         readonly type: "text";
         readonly text: string;
     } | {
@@ -408,6 +413,8 @@ export type NewMessage = {
         readonly url: string;
         readonly filename?: string;
     })[]);
+    /** Id of an ended run of this session. This run and all later runs are superseded: requests leave their messages out, and the log keeps them. `on_busy` is ignored: any run that has not ended is 409 `session_busy`. */
+    readonly replaces?: string;
     readonly user?: string;
     readonly metadata?: {
         readonly [name: string]: Json;
@@ -623,6 +630,8 @@ export type Run = {
     readonly created_at: string;
     readonly started_at?: string;
     readonly ended_at?: string;
+    /** Id of the run that replaced this run first. Requests omit its messages. */
+    readonly superseded_by?: string;
     readonly rounds: number;
     /** Numbers of tokens; null if the provider did not report them. */
     readonly usage: Usage & {
@@ -1101,7 +1110,7 @@ export interface Queries {
         readonly after?: string | undefined;
         /** Messages before this id. Without `after` these are the last ones before it, whatever the order. */
         readonly before?: string | undefined;
-        /** Messages around the one with this id, oldest first: half of `limit` before it, the other half beginning with it. The only other parameter allowed is `limit`. */
+        /** Messages around the one with this id, oldest first: half of `limit` before it, the other half beginning with it. The only other parameters allowed are `limit` and `superseded`. */
         readonly around?: string | undefined;
         readonly order?: "asc" | "desc" | undefined;
         readonly limit?: number | undefined;
@@ -1110,7 +1119,9 @@ export interface Queries {
         readonly agent?: string | undefined;
         /** Messages of team members that work for a delegate call with this id. */
         readonly parent_tool_call_id?: string | undefined;
-        /** `openai`: the whole conversation as Chat Completions messages, in order. The only other parameters that apply are `limit` and `after`. */
+        /** `false`: only messages of runs that no other run has replaced. Applies to both formats. */
+        readonly superseded?: "true" | "false" | undefined;
+        /** `openai`: the whole conversation as Chat Completions messages, in order. The only other parameters that apply are `limit`, `after` and `superseded`. */
         readonly format?: "native" | "openai" | undefined;
     };
     readonly listRuns: {

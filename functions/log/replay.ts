@@ -68,8 +68,7 @@ export function replayEach(
 }
 
 /**
- * Marks the calls whose ids an earlier call has. `ids` has the ids of all earlier calls. The ids of the calls passed here are
- * added to `ids`.
+ * Marks the calls whose ids an earlier call has. `ids` has the ids of all earlier calls. The ids of these calls are added to it.
  */
 function withRepeatedIds(
   sent: readonly RequestMessage[],

@@ -1,5 +1,6 @@
 import type { SessionContext } from '../domain/context.ts'
 import type { Message } from '../domain/messages/message.ts'
+import type { Replacement } from '../domain/runs/replacement.ts'
 import type { Run, RunStatus } from '../domain/runs/run.ts'
 import type { SessionKey } from '../domain/session.ts'
 import type { NumberedSources } from '../domain/messages/source.ts'
@@ -26,6 +27,8 @@ export interface MessageQuery {
  */
 export interface LogReader {
   messages(key: SessionKey, query: MessageQuery): Promise<{ messages: readonly Message[]; more: boolean }>
+  /** The session's replacements, sorted by `by`. Empty if there are none, or if the session is unknown. */
+  replacements(key: SessionKey): Promise<readonly Replacement[]>
   /** The decisions of policies for the session's requests. Empty if there are none, or if the session is unknown. */
   context(key: SessionKey): Promise<SessionContext>
   /**

@@ -7,10 +7,24 @@ import type { ClientTool, OnBusy, RunInput } from '../domain/runs/run.ts'
 import type { SessionKey } from '../domain/session.ts'
 import type { Started } from './run-lease.ts'
 
+/** Identifies a request, so that a repetition gets the run of the first one. */
+export interface Idempotency {
+  readonly keyHash: string
+  /** Hash of the request's content. Two contents under one key are a conflict. */
+  readonly bodyHash: string
+  /** Set if the key is remembered for as long as the session exists, and not only for a day. */
+  readonly forGood?: true
+}
+
 export interface NewRun {
   readonly agent: string
   readonly trigger: 'input' | 'continue'
   readonly onBusy: OnBusy
+  /**
+   * Id of an ended run. The new run supersedes it, and every later run. `by` of the `Replacement` is the new run. If the
+   * named run was merged into another one, the other run is meant.
+   */
+  readonly replaces?: string
   /** The input of the run. Absent if the run continues without one (`continue`). */
   readonly input?: RunInput
   readonly clientTools: readonly ClientTool[]
@@ -25,7 +39,7 @@ export interface NewRun {
   readonly budget?: Budget
   /** A delivery to a channel. It is stored in the same write, in the outbox under the run's id. */
   readonly delivery?: NewDelivery
-  readonly idempotency?: { readonly keyHash: string; readonly bodyHash: string }
+  readonly idempotency?: Idempotency
   /**
    * Set if the caller can execute the run itself. If the session is idle, the same write then starts the run, with a lease for
    * this owner. In all other cases, the run is queued.
@@ -79,9 +93,15 @@ export interface RunInbox {
    *   superseded instead.
    * - `too_many_active_runs`: the API key would have more than `mostActive` active runs. The count is part of the write, so
    *   concurrent requests cannot exceed the limit.
+   * - `run_not_found`: `replaces` is not the id of a run of this session.
+   * - `session_busy`: with `replaces`, if any run is active, paused or queued.
+   * - `summarised`: with `replaces`, if the session's summary covers a message of the run.
    * - `idempotency_conflict`: the idempotency key was used with another body.
    * - `nothing_to_continue`: for `continue`, if the session is not idle, or if the latest accepted run is not `failed` or not the
-   *   last run of the log.
+   *   last run of the log. A superseded run is never continued.
+   *
+   * With `replaces`, the replacement is part of the same write. The write also removes the superseded messages from the
+   * session's counts and times of messages.
    *
    * A run that was accepted before under its idempotency key can only be rejected with `idempotency_conflict`.
    */
@@ -113,6 +133,8 @@ export interface RunInbox {
     resolutions: readonly Resolution[],
     request?: NewestRequest,
   ): Promise<Resolved>
+  /** Returns the run that belongs to an idempotency key, and the hash of its request's content. */
+  findClaim(key: SessionKey, keyHash: string): Promise<{ runId: string; bodyHash: string } | undefined>
   /** Cancels a run. Rejects with `run_not_found`. For a merged run, cancels the run that it was merged into. */
   cancel(key: SessionKey, runId: string): Promise<Cancelled>
 }

@@ -128,8 +128,8 @@ export interface SessionStore {
   summaryUnder(key: SessionKey, idempotency: Idempotency): Promise<Summary | undefined>
   /**
    * Stores a requested summary and counts its usage. The summary is stored only if no run is active, the session has not changed
-   * since `seen`, and its previous summary still ends at `made.from`. Otherwise only counts the usage and returns false. If it
-   * rejects with `session_not_found`, the usage is counted, too.
+   * since `seen`, no run was accepted since, and its previous summary still ends at `made.from`. Otherwise only counts the usage
+   * and returns false. If it rejects with `session_not_found`, the usage is counted, too.
    */
   recordSummary(seen: SessionHeader, made: SummaryByHand): Promise<boolean>
   /** Sets `ownerBound` permanently, without counting as activity. Rejects with `session_not_found`. */

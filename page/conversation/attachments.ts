@@ -7,7 +7,7 @@ import type { Draft } from './drafts.ts'
 const MAX_INPUT_BYTES = 2_900_000
 const MAX_FILES = 32
 
-type Content = NewMessage['content']
+export type Content = NonNullable<NewMessage['content']>
 type Parts = Exclude<Content, string>
 
 /** Returns the reason why these files cannot be sent together; undefined if they can. */

@@ -1,8 +1,8 @@
 import type { FollowOptions } from '../../functions/client/follow.ts'
-import type { NewMessage } from '../../functions/client/api-types.ts'
 import { ApiProblem } from '../../functions/client/problem.ts'
 import { client } from '../shell/api.ts'
 import { contentOf, namingFiles } from './attachments.ts'
+import type { Content } from './attachments.ts'
 import { restore } from './drafts.ts'
 import type { Busy, Draft } from './drafts.ts'
 import { announcing, notifyTabs } from './following.ts'
@@ -27,7 +27,7 @@ export async function sendInput(parts: Parts, draft: Draft, busy: Busy): Promise
   const own = pendingOf(draft)
   const sent = draft.sent ?? { key: crypto.randomUUID(), busy }
   change({ error: undefined, pending: [...store.get().pending, own] })
-  let content: NewMessage['content'] = ''
+  let content: Content = ''
   try {
     content = await contentOf(draft)
     await parts.opening
@@ -53,7 +53,7 @@ interface Request {
 }
 
 /** Queues an input, or steers the active run with it. If no run is active, follows the run that the input starts. */
-async function post({ view, following }: Parts, own: Pending, content: NewMessage['content'], request: Request) {
+async function post({ view, following }: Parts, own: Pending, content: Content, request: Request) {
   const { id, store, change, guarded } = view
   const { log, pending } = store.get()
   const accept = (): void => change({ pending: withPending(store.get().pending, own.key, { accepted: true }) })

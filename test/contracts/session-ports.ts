@@ -16,6 +16,7 @@ import { runInboxCancelContract } from './run-inbox-cancel.ts'
 import { runInboxCapsContract } from './run-inbox-caps.ts'
 import { runInboxRepeatsContract } from './run-inbox-repeats.ts'
 import { runInboxNewestRequestContract } from './run-inbox-newest-request.ts'
+import { runInboxReplacementsContract } from './run-inbox-replacements.ts'
 import { runInboxContract } from './run-inbox.ts'
 import { runLeaseContract } from './run-lease.ts'
 import { runLogCallsContract } from './run-log-calls.ts'
@@ -46,6 +47,7 @@ export function sessionPortsContract(engine: Engine): void {
   runInboxCapsContract(engine)
   runInboxResolutionsContract(engine)
   runInboxNewestRequestContract(engine)
+  runInboxReplacementsContract(engine)
   runInboxCancelContract(engine)
   runCountsContract(engine)
   runLeaseContract(engine)

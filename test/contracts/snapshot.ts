@@ -1,5 +1,6 @@
 import { definedFields } from '../../functions/domain/defined-fields.ts'
 import type { Message } from '../../functions/domain/messages/message.ts'
+import type { Replacement } from '../../functions/domain/runs/replacement.ts'
 import type { Run } from '../../functions/domain/runs/run.ts'
 import type { Session, SessionHeader, SessionKey } from '../../functions/domain/session.ts'
 import type { LogReader } from '../../functions/ports/log-reader.ts'
@@ -13,6 +14,7 @@ export interface Snapshot {
   readonly messages: readonly Message[]
   /** Ids ascending. */
   readonly runs: readonly Run[]
+  readonly replacements: readonly Replacement[]
 }
 
 const PAGE = 1000
@@ -46,5 +48,6 @@ export async function snapshot(ports: SessionPorts, key: SessionKey): Promise<Sn
     session: await ports.sessions.read(key),
     messages: await allMessages(ports.reader, key),
     runs: await allRuns(ports.reader, key),
+    replacements: await ports.reader.replacements(key),
   }
 }

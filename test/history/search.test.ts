@@ -61,6 +61,7 @@ function readerOf(log: readonly Message[]): LogReader & { reads: number } {
     queued: notAsked,
     steering: notAsked,
     context: notAsked,
+    replacements: async () => [],
     sources: notAsked,
   }
   return reader

@@ -31,6 +31,8 @@ const CLAIM_PREFIX = '#KEY#'
 export const STEERING_PREFIX = '#STEER#'
 export const SOURCES_PREFIX = '#SOURCES#'
 export const DELIVERY_PREFIX = '#DELIVERY#'
+/** Replacements sort by the runs that supersede. */
+export const REPLACEMENT_PREFIX = '#REPLACED#'
 export const PENDING_PREFIX = '#PENDING#'
 export const NAME_PREFIX = '#NAME#'
 const LIST_PREFIX = '#LIST#'
@@ -62,6 +64,11 @@ export const steeringKey = (key: SessionKey, id: string): ItemKey => ({
   sk: STEERING_PREFIX + id,
 })
 export const claimKey = (key: SessionKey, hash: string): ItemKey => ({ pk: partitionOf(key), sk: CLAIM_PREFIX + hash })
+/** Key of the replacement that this run has made. */
+export const replacementKey = (key: SessionKey, run: string): ItemKey => ({
+  pk: partitionOf(key),
+  sk: REPLACEMENT_PREFIX + run,
+})
 /** Key of a delivery to a channel. */
 export const deliveryKey = (key: DeliveryKey): ItemKey => ({ pk: partitionOf(key), sk: DELIVERY_PREFIX + key.id })
 /** Marks a pending delivery. Such deliveries are found without reading ended ones. */

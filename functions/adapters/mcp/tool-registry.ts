@@ -46,8 +46,8 @@ const SHOWN = 300
 const MAX_ERROR_CHARACTERS = 20_000
 
 /**
- * Creates a registry of this process's tools and, after them, the tools of the agent's MCP servers. A run keeps the tools that
- * its servers listed when it began. These tools are stored before the run's first request. Later holders read the stored tools,
+ * Creates a registry of this process's tools and, after them, the tools of the agent's MCP servers. A run keeps the
+ * tools that its servers listed when it began. They are stored before its first request, and later holders read them,
  * so that requests keep their prefix. If a server cannot list its tools, the run continues without them.
  */
 export function createMcpToolRegistry({ list, outputs, connect }: Dependencies): ToolRegistry {

@@ -40,8 +40,8 @@ const OPENERS: { readonly [provider: string]: Opener } = {
 }
 
 /**
- * Opens models by `provider/model`. If an OpenAI-compatible server is configured, a name without a known provider means a model
- * of this server.
+ * Opens models by `provider/model`. If an OpenAI-compatible server is configured, a name without a known provider is
+ * one of its models.
  */
 export function createModels({ settings, fetch = globalThis.fetch }: Dependencies): Models {
   // Loaded with the first request, because it depends on the providers' package.

@@ -19,8 +19,8 @@ export interface HistoryAliases {
   /** Returns every existing index that was created for the alias. */
   all(): Promise<readonly string[]>
   /**
-   * Creates an empty index. From now on, writes go to this index, and no longer to the indexes of `instead`. After `KNOWN_MS`,
-   * every process does this.
+   * Creates an empty index. From now on, writes go to this index, and no longer to those of `instead`. After
+   * `KNOWN_MS`, every process does this.
    */
   build(instead: readonly string[]): Promise<string>
   /** Atomically switches searches and writes to this index. */

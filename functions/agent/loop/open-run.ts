@@ -7,6 +7,7 @@ import type { Run } from '../../domain/runs/run.ts'
 import { keyOf } from '../../domain/session.ts'
 import type { Session } from '../../domain/session.ts'
 import type { UsageAccount } from '../../domain/usage/usage-count.ts'
+import { currentLog } from '../current-log.ts'
 import { loadContext } from './context/context.ts'
 import { emitResolvedCalls } from './resolved-calls.ts'
 import { RunCancelled } from './writer/lease-keeper.ts'
@@ -94,7 +95,7 @@ function holdRun(ports: LoopDependencies, { lease, ...held }: HeldRun, agent: Ag
   const { run } = held
   const key = keyOf(lease)
   const emit: RunState['emit'] = (event) => ports.emit(key, event)
-  const { writer, reads } = openWriter(ports, lease, run, emit)
+  const { writer, reads } = openWriter({ ...ports, reader: currentLog(ports.reader) }, lease, run, emit)
   const leader = createLeader(run.id, agent)
   const account = accountOf(run, held.session ?? {})
   return { phase: 'opening', ports, reads, writer, held, leader, account, sources: createSourceCounter(), emit }

@@ -10,7 +10,7 @@ import type { ClientTool, OnBusy } from '../../domain/runs/run.ts'
 import type { Session, SessionKey } from '../../domain/session.ts'
 import type { Source } from '../../domain/messages/source.ts'
 import type { NewestRequest } from '../../domain/runs/run-changes.ts'
-import type { RunLimits } from '../../ports/run-inbox.ts'
+import type { Idempotency, RunInbox, RunLimits } from '../../ports/run-inbox.ts'
 import type { RunEvent } from '../../domain/events.ts'
 import type { EndedRun } from '../loop/run-state.ts'
 import type { DeletionState } from '../../ports/session-deletion.ts'
@@ -23,7 +23,10 @@ import type { Tools } from '../../ports/tool.ts'
 export type IncomingPart = { readonly type: 'text'; readonly text: string } | IncomingMedia
 
 export interface Submission {
-  readonly parts: readonly IncomingPart[]
+  /** The content of the input. Undefined only with `replaces`: the input of the replaced run is sent again. */
+  readonly parts: readonly IncomingPart[] | undefined
+  /** Id of an ended run that the new run supersedes, with all later runs. `onBusy` is then ignored. */
+  readonly replaces?: string
   readonly user?: string
   readonly metadata?: JsonObject
   readonly clientTools: readonly ClientTool[]
@@ -39,7 +42,7 @@ export interface Submission {
   readonly budget?: Budget
   /** A delivery that the run's end must make to a channel. */
   readonly delivery?: NewDelivery
-  readonly idempotency?: { readonly keyHash: string; readonly bodyHash: string }
+  readonly idempotency?: Idempotency
 }
 
 /** A client's tool result, or a decision about an approval, for a waiting call. */
@@ -94,6 +97,11 @@ export interface Accepted {
  * session. Operations reject with a `TooltrailError` whose code names the reason.
  */
 export interface AgentService {
+  /**
+   * Accepts an input. If it replaces a run and the active run's cancel is requested, waits for the end of the active
+   * run, at most 5 s. Rejects like `RunInbox.enqueue`, and with `nothing_to_send` if it has no parts and the replaced
+   * run had no input.
+   */
   submit(session: Session, submission: Submission, placement: Placement): Promise<Accepted>
   /** Rejects if the inbox would reject a new run because of these limits. Called before a session is created for the run. */
   assertCapacity(tenant: string, limits: RunLimits): Promise<void>
@@ -114,6 +122,8 @@ export interface AgentService {
     placement: Placement,
     request?: ContinuingRequest,
   ): Promise<void>
+  /** Returns the run that belongs to an idempotency key, and the hash of its request's content. */
+  findClaim: RunInbox['findClaim']
   cancel(key: SessionKey, runId: string): Promise<void>
   /**
    * Yields a run's events: those of its log from the start of the round of event `after` (or of the run), then live

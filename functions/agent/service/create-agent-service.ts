@@ -41,6 +41,7 @@ export function createAgentService(ports: AgentServiceDependencies): AgentServic
   return {
     ...acceptors(dependencies),
     assertCapacity: (tenant, limits) => inbox.assertCapacity(tenant, limits),
+    findClaim: (key, keyHash) => inbox.findClaim(key, keyHash),
     async cancel(key, runId) {
       const cancelled = await inbox.cancel(key, runId)
       if (cancelled.state !== 'cancelling' || !cancelled.free) return
@@ -117,14 +118,15 @@ async function withDocuments(
 function acceptors(dependencies: AgentServiceDependencies): Pick<AgentService, 'submit' | 'continue' | 'resolve'> {
   const { inbox, lease, reader } = dependencies
   return {
-    async submit(session, submission, placement) {
+    async submit(session, { parts, ...submission }, placement) {
       const agent = agentOf(dependencies, session)
-      const { parts, user = session.user, metadata, onBusy = agent.policies.onBusy, settings, ...rest } = submission
-      const stored = await storeInput(dependencies, session, parts)
-      const input = {
-        parts: stored,
-        ...definedFields({ user, metadata }),
+      if (submission.replaces !== undefined) {
+        const { submitReplacement } = await import('./replacements.ts')
+        return submitReplacement(dependencies, session, { ...submission, parts }, placement)
       }
+      const { user = session.user, metadata, onBusy = agent.policies.onBusy, settings, ...rest } = submission
+      const stored = await storeInput(dependencies, session, parts ?? [])
+      const input = { parts: stored, ...definedFields({ user, metadata }) }
       const decided = definedFields({ settings: decidedSettings(agent.policies, settings ?? {}) })
       const run: NewRun = { ...rest, ...decided, agent: session.agent, trigger: 'input', onBusy, input }
       return keepingMedia(dependencies, session, stored, () => acceptRun(dependencies, session, run, placement))

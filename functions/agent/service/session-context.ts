@@ -17,6 +17,7 @@ import { hasSources, highestOf, numberSources, recordedNumbers } from '../../log
 import type { SourceNumbers } from '../../log/sources.ts'
 import type { LogReader } from '../../ports/log-reader.ts'
 import type { RunInbox } from '../../ports/run-inbox.ts'
+import { currentLog } from '../current-log.ts'
 import { countConversation, countOlder, loadContext, sizeRequest } from '../loop/context/context.ts'
 import type { LoadedContext } from '../loop/context/context.ts'
 import { declaredTools, instructed } from '../loop/model/model-request.ts'
@@ -45,7 +46,8 @@ export async function nextRequest(
   session: Session,
   wanted: string | undefined,
 ): Promise<NextRequest> {
-  const { reader, lease, tools } = dependencies
+  const { lease, tools } = dependencies
+  const reader = currentLog(dependencies.reader)
   const key = keyOf(session)
   const header = await lease.readHeader(key)
   const { agent, clientTools, run, instructions, settings } = await speaker(dependencies, session, header, wanted)
@@ -155,7 +157,8 @@ export async function consolidateByHand(
   session: Session,
   { idempotency, keyId, budget, signal, limitMs = SUMMARY_MS }: ByHand,
 ): Promise<Summary> {
-  const { inbox, lease, reader, sessions, logger } = dependencies
+  const { inbox, lease, sessions, logger } = dependencies
+  const reader = currentLog(dependencies.reader)
   const key = keyOf(session)
   const agent = agentOf(dependencies, session)
   const known = idempotency && (await sessions.summaryUnder(key, idempotency))
@@ -175,7 +178,7 @@ export async function consolidateByHand(
   const account = definedFields({ owner: session.owner, keyId })
   const count = countSummaries(dependencies, key, account)
   try {
-    const made = await summarise({ ...dependencies, keeper, count }, key, work)
+    const made = await summarise({ ...dependencies, reader, keeper, count }, key, work)
     if (made === undefined)
       throw new TooltrailError('nothing_to_consolidate', `session ${key.session} has nothing older to summarise`)
     const { summary } = made

@@ -27,7 +27,7 @@ const PREFIX = '/webhooks/'
  * alone.
  */
 const KNOWN_MS = 86_400_000
-/** Limit of an owner, in characters. A longer owner is shortened, and a hash at its end keeps it distinct. */
+/** Limit of an owner, in characters. A longer owner ends with a hash of this length, which keeps it distinct. */
 const MAX_OWNER_CHARACTERS = 256
 const OWNER_HASH = 16
 /** Limit of a shown delivery id, in characters. */

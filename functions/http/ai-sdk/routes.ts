@@ -1,6 +1,7 @@
 import { createRoute, z } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import type { OpenRequest } from '../../access/open-requests.ts'
+import { currentLog } from '../../agent/current-log.ts'
 import { findSession } from '../../access/sessions.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import { TooltrailError } from '../../domain/errors.ts'
@@ -19,7 +20,6 @@ import { createBuilds } from '../streaming/document-queue.ts'
 import { bytesResponse } from '../streaming/json-response.ts'
 import { keyRevoked } from '../middleware/authentication.ts'
 import { describeError } from '../middleware/error-response.ts'
-import { RequestError } from '../middleware/request-error.ts'
 import { invalidFields, invalidRequest } from '../middleware/validation.ts'
 import { problems, READ_PROBLEMS, WRITE_PROBLEMS } from '../v1/problem-responses.ts'
 import { whileCounted } from '../v1/runs/response.ts'
@@ -31,7 +31,7 @@ import { createUiChunks } from './chunks.ts'
 import { uiMessagesOf } from './messages.ts'
 import { chatRequest, uiMessage, UiMessageListSchema } from './schemas.ts'
 import type { ChatRequest } from './schemas.ts'
-import { acceptCallOutputs, acceptUserMessage, callsOf } from './turn.ts'
+import { acceptCallOutputs, acceptRegeneration, acceptUserMessage, callsOf } from './turn.ts'
 import { jsonText } from '../../log/json/well-formed.ts'
 
 /** Limit of the messages that `GET /v1/chat/{chat}` shows; the newest are shown. */
@@ -126,7 +126,7 @@ export function chatRoutes(app: App, dependencies: RouteDependencies): void {
     const session = await findSession(dependencies, c.get('caller'), c.req.valid('param').chat)
     return bytesResponse<JsonObject[]>(
       dependencies.shared.of(session.tenant),
-      await builds.build(session.tenant, session.session, () => newestMessages(reader, keyOf(session))),
+      await builds.build(session.tenant, session.session, () => newestMessages(currentLog(reader), keyOf(session))),
     )
   })
 }
@@ -168,12 +168,7 @@ async function acceptChat(
   c: Context<AppEnv>,
   body: ChatRequest,
 ): Promise<FollowedRun> {
-  if (body.trigger === 'regenerate-message')
-    throw new RequestError(
-      422,
-      'not_supported',
-      'stored messages cannot be changed: send the message again as a new one',
-    )
+  if (body.trigger === 'regenerate-message') return acceptRegeneration(dependencies, c.get('caller'), body)
   const last = uiMessage.safeParse(body.messages.at(-1))
   const place = `body.messages[${body.messages.length - 1}]`
   if (!last.success) throw invalidRequest(invalidFields(place, last.error.issues))

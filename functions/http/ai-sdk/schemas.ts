@@ -45,7 +45,10 @@ export const chatRequest = z
   .object({
     id: sessionId,
     messages: z.array(jsonObject).min(1),
-    trigger: z.enum(['submit-message', 'regenerate-message']).optional(),
+    trigger: z.enum(['submit-message', 'regenerate-message']).optional().openapi({
+      description: '`regenerate-message`: replaces the run of the message `messageId`, or the newest run.',
+    }),
+    messageId: z.string().max(256).nullish(),
     agent: agentName.optional(),
     tools: newMessage.shape.tools,
     sdk: z

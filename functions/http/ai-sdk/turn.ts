@@ -23,6 +23,7 @@ import { clientCallId } from '../run-steps/call-id.ts'
 import { aliasedAgent } from '../agent-alias.ts'
 import type { FollowedRun } from '../run-steps/follow-steps.ts'
 import { existing, openSession } from '../run-steps/open-session.ts'
+import { placeMessage, runToRegenerate } from './replaced-turn.ts'
 import { seenBefore } from '../run-steps/pause-lookup.ts'
 import type { AssistantUiMessage, ChatRequest, UserUiMessage } from './schemas.ts'
 import { jsonText } from '../../log/json/well-formed.ts'
@@ -48,11 +49,12 @@ export async function acceptUserMessage(
   await refuseWrongTools(dependencies, agent, { tools, said: parts })
   const limits = countedFor(caller, settings.caps)
   if (known === undefined) await service.assertCapacity(caller.tenant, limits)
+  const placed = await placeMessage(dependencies, known && keyOf(known), message.id, sha256(jsonText(message.parts)))
   const submission = {
     clientTools: tools,
     ...definedFields({ metadata: message.metadata ?? undefined }),
     ...limits,
-    idempotency: { keyHash: sha256(`ui-message ${message.id}`), bodyHash: sha256(jsonText(message.parts)) },
+    ...placed,
   }
   const content = [{ path: at, field: 'url', parts }]
   return withImages(dependencies, { tenant: caller.tenant, signal }, content, async ([ready = []]) => {
@@ -60,6 +62,26 @@ export async function acceptUserMessage(
     const { runId } = await service.submit(session, { parts: ready, ...submission }, { here: true })
     return { key: keyOf(session), runId }
   })
+}
+
+/** Accepts a request for another answer: replaces the run of a message, or the newest run. */
+export async function acceptRegeneration(
+  dependencies: RouteDependencies,
+  caller: Caller,
+  { id, tools = [], messageId }: ChatRequest,
+): Promise<FollowedRun> {
+  const { service, settings } = dependencies
+  const session = await enterSession(dependencies, caller, id)
+  const key = keyOf(session)
+  const newest = session.run?.id
+  const run = await runToRegenerate(dependencies, key, messageId ?? undefined, newest)
+  await refuseWrongTools(dependencies, session.agent, { tools, said: [] })
+  // Two such requests at the same time are one.
+  const idempotency = { keyHash: sha256(`ui-regenerate ${run.id} ${newest}`), bodyHash: '' }
+  const limits = countedFor(caller, settings.caps)
+  const submission = { parts: undefined, replaces: run.id, clientTools: tools, ...limits, idempotency }
+  const { runId } = await service.submit(session, submission, { here: true })
+  return { key, runId }
 }
 
 /**

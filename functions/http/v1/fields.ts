@@ -149,3 +149,8 @@ export const ProblemSchema = z
       request_id: '5f0c3a52-7d1f-4f43-9d53-5f7cf1a6f2c1',
     },
   })
+
+/** The mark of runs, messages and hits that another run has replaced. */
+export const supersededBy = ulid.optional().openapi({
+  description: 'Id of the run that replaced this run first. Requests omit its messages.',
+})

@@ -88,8 +88,7 @@ export function limitsAfter(limits: Limits | undefined, model: string, refusal: 
 
 function acceptedTokens({ estimate, maxTokens, tokens }: SizeRefusal): number {
   if (maxTokens === undefined) return Math.max(MIN_ASSUMED, Math.floor(estimate * BELOW_REFUSED))
-  // If the provider counted the request's tokens, the estimate is multiplied by the ratio of the provider's limit to the
-  // provider's count.
+  // If the provider counted the request's tokens, the estimate is multiplied by the ratio of its limit to its count.
   const accepted = tokens === undefined ? estimate * BELOW_REFUSED : (estimate * maxTokens) / tokens
   return Math.floor(Math.min(maxTokens, Math.max(accepted, maxTokens * MIN_SHARE)))
 }

@@ -52,7 +52,7 @@ export function createContextWindow(
   /** `reached`: the start of the decided context was read. `skipped`: a message after that start did not fit. */
   let [reached, skipped] = [false, false]
 
-  /** Whether a message belongs to the current turn. A run without an input searches for one up to the token limit. */
+  /** Whether a message is of the current turn. A run without an input searches for one up to the token limit. */
   const isOfTurn = (message: Message): boolean =>
     turnOpen && (message.runId === currentRun || (turn.at(-1)?.role !== 'user' && turnWeight <= most))
 

@@ -19,7 +19,7 @@ export interface SearchTerm {
   readonly wholes: readonly string[]
   /** The words that together match the term. A plain word has one. */
   readonly words: readonly string[]
-  /** Weight of the term: 1, or less for words that only phrase the question. */
+  /** 1. It is less for words that only phrase the question. */
   readonly weight: number
 }
 

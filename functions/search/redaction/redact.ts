@@ -47,7 +47,7 @@ export async function* redactPieces(open: () => Pieces): AsyncGenerator<string> 
   let found: Range[] = []
   let continues = false
   for await (const { text, start, last } of windows(pieces)) {
-    // A long key began before this position. The rest of the key is replaced together with its beginning.
+    // A long key began before this position. The rest of the key belongs to the mark of its beginning.
     if (continues) found.push([place - 1, start + findKeyEnd(text, place - start)])
     const ranges = [...(await findEscaped(text)).map(({ range }) => range), ...occurrences(text, secrets)]
     found.push(...ranges.map(([from, to]): Range => [start + from, start + to]))

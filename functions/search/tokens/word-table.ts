@@ -1,7 +1,7 @@
 /**
- * Bits that the keeper of the vocabulary assigns to a word or a run. Each bit of `sessions` belongs to a session, and each bit
- * of `audiences` to an owner or a tenant. A set bit means that the session, owner or tenant has the word, or all words of the
- * run. Bits with an outdated age are invalid.
+ * Bits that the keeper of the vocabulary assigns to a word or a run. Each bit of `sessions` means a session, and each
+ * bit of `audiences` an owner or tenant, that has the word, or all words of the run. Bits with an outdated age are
+ * invalid.
  */
 export interface Marks {
   sessionAge: number

@@ -47,7 +47,7 @@ describe('a chat', () => {
   })
 
   test.each<[string, object, number, string]>([
-    ['a message to be made again', { trigger: 'regenerate-message' }, 422, 'not_supported'],
+    ['another answer in an unknown chat', { trigger: 'regenerate-message' }, 404, 'session_not_found'],
     ['an unknown agent', { agent: 'nobody' }, 409, 'agent_not_found'],
     [
       'outputs for an unknown chat',

@@ -147,7 +147,7 @@ function recognise(piece: string, request: ModelRequest): DemoCall | undefined {
   return /\btime\b/i.test(piece) ? make('current_time', zone === undefined ? {} : { timezone: zone }) : undefined
 }
 
-/** Returns a call that reads the named pointer, or else the newest pointer in the request. */
+/** Returns a call that reads the named pointer, or else the newest one in the request. */
 function readCall(piece: string, request: ModelRequest): DemoCall | undefined {
   const pointers = /output:[0-9A-Z]{26}/g
   const named = /\boutput:[^\s,;]+/.exec(piece)?.[0]

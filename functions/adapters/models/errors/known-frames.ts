@@ -1,5 +1,5 @@
 /*
- * The known frames of the four stream formats, including frames that we ignore. The provider packages silently drop all other
+ * The known frames of the four stream formats, including those that we ignore. The provider packages silently drop all other
  * frames. If a completion had only unknown frames, it would look like a stream that was cut off.
  */
 

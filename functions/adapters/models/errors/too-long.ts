@@ -59,7 +59,9 @@ const SUMS: readonly RegExp[] = [
   /must be <= ?(?<context>\d+)\. Given: (?<input>\d+) `inputs` tokens and (?<output>\d+) `max_new_tokens`/i,
 ]
 
-/** Returns the tokens of the request without its output, and the part of the context that the output leaves for the request. */
+/**
+ * Returns the tokens of the request without its output, and the part of the context that the output leaves for them.
+ */
 function sumIn(text: string): Required<Pick<RefusedSize, 'maxTokens' | 'tokens'>> | undefined {
   const groups = SUMS.map((sentence) => sentence.exec(text)?.groups).find((found) => found !== undefined)
   if (groups === undefined) return undefined

@@ -4,12 +4,12 @@
  * filter, so that filters are part of the match. `historyVocabulary` has the words, and `historyWordParts` finds them
  * by any three letters.
  *
- * Content of one tenant, owner or session must not affect the results of another, so each has its own statistics and words. Ids
- * of documents and words are in the range of their tenant (`audiences.ts`), so a match within the range never reads other
- * tenants' data. `historyAudiences` has a row for each owner and each session. `historySessionWords` has the words of a
- * session, many per row; `historyOwnerWords` has the words of an owner. When a session is deleted, its words are looked up one
- * by one. An owner and a tenant keep the words that occur in their other documents. So the cost of a deletion is proportional
- * to the size of the session.
+ * Content of one tenant, owner or session must not affect the results of another, so each has its own statistics and
+ * words. Ids of documents and words are in the range of their tenant (`audiences.ts`), so a match within the range
+ * never reads other tenants' data. `historyAudiences` has a row for each owner and each session. `historySessionWords`
+ * has the words of a session, many per row; `historyOwnerWords` has those of an owner.
+ * When a session is deleted, its words are looked up one by one. An owner and a tenant keep the words that occur in
+ * their other documents. So the cost of a deletion is proportional to the size of the session.
  *
  * `historyMarks` has the numbers of messages whose index entries are outdated (`projection.ts`). Triggers add the marks
  * in the transaction that writes the message, so that no message is missed. A claim of a call adds no mark, because it
@@ -151,7 +151,7 @@ ALTER TABLE historyVocabulary DROP COLUMN uses;
 `
 
 /**
- * Number of segments that FTS5 merges at once; the default is four. With more segments, each word is rewritten half as often,
+ * Number of segments that FTS5 merges at once; the default is four. With more, each word is rewritten half as often,
  * and indexing takes a seventh less time. Larger pages than before also reduce the cost, and merges remain short
  * (`history-blocks.test.ts`).
  */
@@ -173,10 +173,10 @@ CREATE INDEX historyMessagePrints ON historyMessages (print);
 `
 
 /**
- * If a message changes while words of its documents are pending, its mark now records this: `documents` is -1. Owners get the
- * document count of their sessions. While a session was being deleted, older programs counted its documents for a hash of its
- * owner. They left the row of this hash and its words behind. Rows without a session are removed, and so are owners' words
- * without a word or an owner.
+ * If a message changes while words of its documents are pending, its mark now records this: `documents` is -1.
+ * Owners get the document count of their sessions. Older programs counted the documents of a session that was being
+ * deleted for a hash of its owner. They left the row of this hash and its words behind. Rows without a session are
+ * removed, and so are owners' words without a word or an owner.
  */
 export const HISTORY_PENDING_WORDS_SCHEMA = `
 DROP TRIGGER markChanged;

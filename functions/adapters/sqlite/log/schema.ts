@@ -217,3 +217,26 @@ CREATE TABLE key_uses (
   usedAt INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 `
+
+/**
+ * Stores which runs replaced earlier ones. `start` is the first replaced run. `first` and `last` are the first and the
+ * last message of the replaced runs; they are null without messages. The trigger marks these messages, so that the
+ * history index learns that they are superseded.
+ */
+export const REPLACEMENTS_SCHEMA = `
+CREATE TABLE replacements (
+  session INTEGER NOT NULL,
+  run TEXT NOT NULL,
+  start TEXT NOT NULL,
+  first TEXT,
+  last TEXT,
+  PRIMARY KEY (session, run)
+) STRICT, WITHOUT ROWID;
+CREATE TRIGGER markSuperseded AFTER INSERT ON replacements BEGIN
+  INSERT INTO historyMarks (message, tenant)
+    SELECT m.number, s.tenant FROM messages m JOIN sessions s ON s.number = m.session
+    WHERE m.session = new.session AND m.id BETWEEN new.first AND new.last
+    ON CONFLICT (message) DO UPDATE SET first = NULL, stored = NULL, documents = CASE WHEN documents <= 0 THEN -1 END
+    WHERE first IS NOT NULL;
+END;
+`

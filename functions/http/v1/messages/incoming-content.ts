@@ -107,7 +107,7 @@ export async function refuseWrongTools(
   const pathOf = toolPaths === undefined ? pathsOf(field) : (index: number) => `body.${toolPaths[index]}`
   refuseTakenNames(tools ?? [], pathOf)
   await refuseServerTools(dependencies, agent, tools ?? [], { pathOf, onlyListed: true })
-  // A request that answers calls and has no `tools` keeps the tools of its run.
+  // Without `tools`, a request that answers calls keeps those of its run.
   if (tools !== undefined || said.length > 0) refuseMissingTool(dependencies.agents, agent, tools ?? [])
 }
 

@@ -97,7 +97,14 @@ export const toolList = <Item extends z.ZodType>(item: Item) =>
 
 export const newMessage = z
   .strictObject({
-    content: z.union([z.string(), contentParts], 'must be a string or a list of 1–64 parts'),
+    content: z.union([z.string(), contentParts], 'must be a string or a list of 1–64 parts').optional().openapi({
+      description: 'Required, except with `replaces`: without it, the input of the replaced run is sent again.',
+    }),
+    replaces: z.string().max(128).optional().openapi({
+      description:
+        'Id of an ended run of this session. This run and all later runs are superseded: requests leave their messages out, and the log keeps them. `on_busy` is ignored: any run that has not ended is 409 `session_busy`.',
+      example: '01JD2Q8N4T6W8Y0A2C4E6G8J0K',
+    }),
     user: person.optional(),
     metadata: metadata.optional(),
     tools: toolList(clientTool).optional().openapi({ description: 'Tools with different names.', uniqueItems: true }),
@@ -110,6 +117,10 @@ export const newMessage = z
       .optional()
       .openapi({ description: "Name in `callbacks` of the settings: receives the run's end and pauses." }),
     ...settingsFields,
+  })
+  .superRefine(({ content, replaces }, context) => {
+    if (content === undefined && replaces === undefined)
+      context.addIssue({ code: 'custom', path: ['content'], message: 'must be a string or a list of 1–64 parts' })
   })
   .openapi('NewMessage', { example: { content: 'What time is it?' } })
 

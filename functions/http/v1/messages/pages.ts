@@ -1,3 +1,4 @@
+import { currentLog } from '../../../agent/current-log.ts'
 import { definedFields } from '../../../domain/defined-fields.ts'
 import { readAround } from '../../../agent/events/log-window.ts'
 import type { Session } from '../../../domain/session.ts'
@@ -19,12 +20,14 @@ import { findRun } from '../runs/resource.ts'
 import type { MessageQuery } from './schema.ts'
 
 /** Builds a page of a session's log as JSON bytes, in the format of the query. */
-export const messagePage = (
-  dependencies: AppDependencies,
+export function messagePage(
+  all: AppDependencies,
   session: Session,
   query: MessageQuery,
-): Promise<Uint8Array<ArrayBuffer>> =>
-  query.format === 'openai' ? chatPage(dependencies, session, query) : nativePage(dependencies, session, query)
+): Promise<Uint8Array<ArrayBuffer>> {
+  const dependencies = query.superseded === 'true' ? all : { ...all, reader: currentLog(all.reader) }
+  return query.format === 'openai' ? chatPage(dependencies, session, query) : nativePage(dependencies, session, query)
+}
 
 async function chatPage(
   dependencies: AppDependencies,

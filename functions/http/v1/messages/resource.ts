@@ -1,3 +1,4 @@
+import { supersededBy } from '../../../domain/runs/replacement.ts'
 import type { z } from '@hono/zod-openapi'
 import type {
   ApprovalDecision,
@@ -30,6 +31,7 @@ export interface KnownOfMessage {
   /** For a tool message: the raw arguments of its call. */
   readonly arguments?: string | undefined
   readonly sources?: SourceState | undefined
+  readonly supersededBy?: string | undefined
 }
 
 /**
@@ -48,6 +50,7 @@ export function messageResource(session: string, message: Message, known: KnownO
     round: message.round,
     created_at: timeText(message.createdAt),
     ...definedFields({
+      superseded_by: known.supersededBy,
       recorded_at: message.recordedAt === undefined ? undefined : timeText(message.recordedAt),
     }),
     parts: message.parts.flatMap((part) => partResource(outputUrl(session, message.id), part)),
@@ -64,11 +67,18 @@ export async function messageMaker(
   key: SessionKey,
   messages: readonly Message[],
 ): Promise<(message: Message) => Promise<MessageResource>> {
-  const sources = await readSourceState(reader, key, messages)
+  const [sources, replacements] = await Promise.all([
+    readSourceState(reader, key, messages),
+    messages.length === 0 ? [] : reader.replacements(key),
+  ])
   const argumentsOf = findArguments(reader, key, messages)
   return async (message) => {
     const text = message.role === 'tool' ? await argumentsOf(message) : undefined
-    return messageResource(key.session, message, { arguments: text, sources })
+    return messageResource(key.session, message, {
+      arguments: text,
+      sources,
+      supersededBy: supersededBy(replacements, message.runId),
+    })
   }
 }
 

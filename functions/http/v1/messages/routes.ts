@@ -1,3 +1,4 @@
+import { namingFields } from './replaced-run.ts'
 import { createRoute, z } from '@hono/zod-openapi'
 import { keyOf } from '../../../domain/session.ts'
 import { countedFor } from '../../../access/rates.ts'
@@ -61,7 +62,7 @@ export function messageRoutes(app: App, dependencies: RouteDependencies): void {
     whileWaitingFor(dependencies, c, async (call) => {
       const caller = c.get('caller')
       const body = c.req.valid('json')
-      const { content, tools = [], user, metadata, on_busy: onBusy, callback } = body
+      const { content, replaces, tools = [], user, metadata, on_busy: onBusy, callback } = body
       const session = await enterSession(dependencies, caller, c.req.valid('param').session)
       const key = keyOf(session)
       refuseTakenNames(tools)
@@ -70,18 +71,20 @@ export function messageRoutes(app: App, dependencies: RouteDependencies): void {
       refuseUnknownChoice(agents.get(session.agent), tools, body.tool_choice, 'body.tool_choice')
       const delivery = callback === undefined ? undefined : deliveryTo(callbacks, callback)
       // All messages of a new run are new to the caller. A run that the input joins may have older messages.
-      const joins = (onBusy ?? agents.get(session.agent)?.policies.onBusy) === 'steer'
+      const isSteering = (onBusy ?? agents.get(session.agent)?.policies.onBusy) === 'steer'
+      const joins = isSteering && replaces === undefined
       const since = joins ? await lastMessage(dependencies, key) : undefined
       const submission = {
         clientTools: tools,
         settings: requestSettings(body),
-        ...definedFields({ user, metadata, onBusy, delivery }),
+        ...definedFields({ user, metadata, onBusy, delivery, replaces }),
         ...countedFor(caller, settings.caps),
         ...(await idempotencyOf(c)),
       }
-      const placed = { path: 'body.content', field: 'data', addressField: 'url', parts: incomingParts(content) }
-      const { repeated, ...accepted } = await withImages(dependencies, imageCallerOf(c), [placed], ([parts = []]) =>
-        service.submit(session, { ...submission, parts }, placementOf(c)),
+      const sent = content === undefined ? [] : [incomingParts(content)]
+      const placed = sent.map((parts) => ({ path: 'body.content', field: 'data', addressField: 'url', parts }))
+      const { repeated, ...accepted } = await withImages(dependencies, imageCallerOf(c), placed, ([parts]) =>
+        namingFields(replaces, () => service.submit(session, { ...submission, parts }, placementOf(c))),
       )
       return respondWithRun(dependencies, c, call, { key, ...accepted, ...(repeated ? {} : definedFields({ since })) })
     }),

@@ -1,7 +1,18 @@
 import { z } from '@hono/zod-openapi'
 import type { OpenAiMessage } from '../../../log/formats/openai-format.ts'
 import { ULID_PATTERN } from '../../../domain/ids.ts'
-import { isObject, jsonObject, page, parentNames, pageLimit, sessionId, time, ulid, UsageSchema } from '../fields.ts'
+import {
+  isObject,
+  jsonObject,
+  page,
+  parentNames,
+  pageLimit,
+  sessionId,
+  supersededBy,
+  time,
+  ulid,
+  UsageSchema,
+} from '../fields.ts'
 
 const textPart = z.object({ type: z.literal('text'), text: z.string() })
 const mediaPart = z.object({
@@ -76,6 +87,7 @@ export const MessageSchema = z
     ...parentNames,
     role: z.enum(['user', 'assistant', 'tool']),
     round: z.number().int(),
+    superseded_by: supersededBy,
     created_at: time,
     recorded_at: time
       .optional()
@@ -165,7 +177,7 @@ const messageFields = z.strictObject({
   }),
   around: ulid.optional().openapi({
     description:
-      'Messages around the one with this id, oldest first: half of `limit` before it, the other half beginning with it. The only other parameter allowed is `limit`.',
+      'Messages around the one with this id, oldest first: half of `limit` before it, the other half beginning with it. The only other parameters allowed are `limit` and `superseded`.',
   }),
   order: z.enum(['asc', 'desc']).default('asc'),
   limit: pageLimit(1000, 100),
@@ -182,9 +194,12 @@ const messageFields = z.strictObject({
     .max(1_000)
     .optional()
     .openapi({ description: 'Messages of team members that work for a delegate call with this id.' }),
+  superseded: z.enum(['true', 'false']).default('true').openapi({
+    description: '`false`: only messages of runs that no other run has replaced. Applies to both formats.',
+  }),
   format: z.enum(['native', 'openai']).default('native').openapi({
     description:
-      '`openai`: the whole conversation as Chat Completions messages, in order. The only other parameters that apply are `limit` and `after`.',
+      '`openai`: the whole conversation as Chat Completions messages, in order. The only other parameters that apply are `limit`, `after` and `superseded`.',
   }),
 })
 
@@ -195,5 +210,9 @@ export const messageQuery = messageFields.superRefine((query, context) => {
   if (query.around === undefined) return
   const isOther = query.order === 'desc' || query.format === 'openai'
   if (isOther || NOT_AROUND.some((name) => query[name] !== undefined))
-    context.addIssue({ code: 'custom', path: ['around'], message: 'can be combined only with `limit`' })
+    context.addIssue({
+      code: 'custom',
+      path: ['around'],
+      message: 'can be combined only with `limit` and `superseded`',
+    })
 })

@@ -1,3 +1,4 @@
+import { supersededBy } from '../../../domain/runs/replacement.ts'
 import type { z } from '@hono/zod-openapi'
 import { TooltrailError } from '../../../domain/errors.ts'
 import { isLeaders, MAX_ROUND_CALLS } from '../../../domain/messages/message.ts'
@@ -28,6 +29,7 @@ const MAX_MERGES = 8
 export interface RunView {
   readonly run: Run
   readonly waiting: readonly WaitingCall[]
+  readonly supersededBy?: string | undefined
 }
 export interface WaitingCall {
   readonly message: ToolMessage
@@ -46,7 +48,11 @@ export async function findRun(reader: LogReader, key: SessionKey, id: string): P
 /** The run with its waiting calls; undefined if the run does not exist. */
 export async function viewRun(reader: LogReader, key: SessionKey, id: string): Promise<RunView | undefined> {
   const run = await findRun(reader, key, id)
-  return run === undefined ? undefined : { run, waiting: await waitingCalls(reader, key, run) }
+  if (run === undefined) return undefined
+  // Only an ended run can be replaced.
+  if (isEnded(run.status))
+    return { run, waiting: [], supersededBy: supersededBy(await reader.replacements(key), run.id) }
+  return { run, waiting: await waitingCalls(reader, key, run) }
 }
 
 /** The run with its waiting calls. Rejects with `run_not_found`. */
@@ -98,7 +104,11 @@ export const isSettled = ({ run, waiting }: RunView): boolean =>
  * A run as the API shows it. It includes the input until the input becomes a message. `id`: the requested id, which is
  * shown even if the requested run was merged into `run`.
  */
-export function runResource(session: string, { run, waiting }: RunView, id: string = run.id): RunResource {
+export function runResource(
+  session: string,
+  { run, waiting, supersededBy: by }: RunView,
+  id: string = run.id,
+): RunResource {
   const entries = Object.entries(run.usageByAgent).map(([agent, sum]) => [agent, usageResource(sum)] as const)
   const byAgent = Object.fromEntries(entries)
   return {
@@ -112,6 +122,7 @@ export function runResource(session: string, { run, waiting }: RunView, id: stri
       started_at: run.startedAt === undefined ? undefined : timeText(run.startedAt),
       ended_at: run.endedAt === undefined ? undefined : timeText(run.endedAt),
     }),
+    ...definedFields({ superseded_by: by }),
     rounds: run.rounds,
     usage: { ...usageResource(run.usage), by_agent: byAgent },
     ...definedFields({ stop_reason: run.stopReason, source: run.source }),

@@ -1,3 +1,4 @@
+import { supersededBy } from '../../../domain/runs/replacement.ts'
 import { createRoute, z } from '@hono/zod-openapi'
 import { countedFor } from '../../../access/rates.ts'
 import { definedFields } from '../../../domain/defined-fields.ts'
@@ -171,12 +172,16 @@ async function runPage(
   key: SessionKey,
   query: Parameters<LogReader['runs']>[1],
 ): Promise<Uint8Array<ArrayBuffer>> {
-  const { runs, more } = await reader.runs(key, query)
+  const [{ runs, more }, replacements] = await Promise.all([reader.runs(key, query), reader.replacements(key)])
   const entries = await entriesOf(runs, async (entry) => {
     const view: RunView | undefined =
       entry.status === 'merged'
         ? await viewRun(reader, key, entry.id)
-        : { run: entry, waiting: await waitingCalls(reader, key, entry) }
+        : {
+            run: entry,
+            waiting: await waitingCalls(reader, key, entry),
+            supersededBy: supersededBy(replacements, entry.id),
+          }
     return runResource(key.session, view ?? { run: entry, waiting: [] }, entry.id)
   })
   const isCut = more || entries.texts.length < runs.length

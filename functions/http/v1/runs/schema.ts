@@ -1,7 +1,7 @@
 import { z } from '@hono/zod-openapi'
 import type { Json } from '../../../domain/json.ts'
 import { InputSchema, MessageSchema } from '../messages/schema.ts'
-import { parentNames, page, pageLimit, sessionId, time, ulid, UsageSchema } from '../fields.ts'
+import { parentNames, page, pageLimit, sessionId, supersededBy, time, ulid, UsageSchema } from '../fields.ts'
 
 export const runStatus = z.enum(['queued', 'running', 'paused', 'completed', 'failed', 'cancelled'])
 
@@ -37,6 +37,7 @@ export const RunSchema = z
     created_at: time,
     started_at: time.optional(),
     ended_at: time.optional(),
+    superseded_by: supersededBy,
     rounds: z.number().int(),
     usage: UsageSchema.extend({ by_agent: z.record(z.string(), UsageSchema) }),
     stop_reason: z.string().optional().openapi({

@@ -42,6 +42,7 @@ function contextOf(owner: string | undefined, searchScope: Policies['searchScope
     queued: none,
     steering: none,
     context: none,
+    replacements: none,
     sources: none,
   }
   const session: Session = {

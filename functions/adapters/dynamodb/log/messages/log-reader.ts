@@ -1,4 +1,5 @@
 import { isUlid } from '../../../../domain/ids.ts'
+import type { Replacement } from '../../../../domain/runs/replacement.ts'
 import type { Run } from '../../../../domain/runs/run.ts'
 import type { SessionKey } from '../../../../domain/session.ts'
 import { createPage, messageLength, runLength } from '../../../../log/message-length.ts'
@@ -9,6 +10,7 @@ import { contextOf } from '../sessions/context-item.ts'
 import { isLive } from '../sessions/header-item.ts'
 import { contextKey, headerKey, messageKey, partitionOf, RUN_PREFIX, runKey, STEERING_PREFIX } from '../../keys.ts'
 import { messageOf } from './message-item.ts'
+import { findReplacements } from '../runs/replacement-items.ts'
 import { runOf, runStatusOf } from '../runs/run-item.ts'
 import { readNumbers } from './source-items.ts'
 import { createSessionRows, queuedRuns, type DynamoDependencies, type SessionRows } from '../sessions/session-rows.ts'
@@ -34,6 +36,7 @@ export function createDynamoLogReader(dependencies: DynamoDependencies): LogRead
       const [header, item] = await table.readMany([headerKey(key), contextKey(key)])
       return isLive(header) ? contextOf(rows, key, item) : {}
     },
+    replacements: (key) => readReplacements(rows, key),
     sources: (key, query) => readNumbers(rows, key, query),
     run: async (key, id) => {
       if (!isUlid(id)) return undefined
@@ -107,6 +110,11 @@ function idsBetween(after: string | undefined, before: string | undefined, run: 
   const from = after !== undefined && after > LOWEST ? after : LOWEST
   const to = before !== undefined && before < last ? before : last
   return between('sk', from, to < from ? from : to)
+}
+
+async function readReplacements(rows: SessionRows, key: SessionKey): Promise<readonly Replacement[]> {
+  const [header, found] = await Promise.all([rows.table.read(headerKey(key)), findReplacements(rows, key)])
+  return isLive(header) ? found : []
 }
 
 async function readSteering({ table }: SessionRows, key: SessionKey, limit: number): Promise<string[]> {

@@ -3,28 +3,29 @@ import { TooltrailError } from '../../../../domain/errors.ts'
 import { nextId, nextRunId } from '../../../../domain/ids.ts'
 import { type Run } from '../../../../domain/runs/run.ts'
 import { acceptedRun, messageOfInput, startedRun } from '../../../../domain/runs/run-changes.ts'
+import type { SessionMessages } from '../../../../domain/session-messages.ts'
 import { isBlocked, type SessionHeader, type SessionKey } from '../../../../domain/session.ts'
 import type { Enqueued, NewRun, RunInbox, RunLimits } from '../../../../ports/run-inbox.ts'
-import { numberAt, requiredText, textAt, toItem, type Item } from '../../attributes.ts'
+import { numberAt, requiredText, textAt, type Item } from '../../attributes.ts'
 import { requireBudgetOf } from '../usage/budget.ts'
 import { resolveCalls } from './call-resolutions.ts'
 import { deliveryActions } from '../deliveries/delivery-item.ts'
 import { absent, all, any, below, is, present, together, type Change, type Condition } from '../../expressions.ts'
-import { renewExpiry, seconds } from '../sessions/deletion/expiry.ts'
+import { renewExpiry } from '../sessions/deletion/expiry.ts'
 import { listedHeader } from '../sessions/adoption/adoption.ts'
 import { relist } from '../sessions/lists/list-entries.ts'
 import { NO_WRITE, type HeaderWrite } from '../sessions/header-write.ts'
+import { replaceNumbers } from '../sessions/message-numbers.ts'
 import { isOpened, openSession } from '../sessions/opening-item.ts'
 import { headerOf, isNotBlocked, live, liveHeader, notCancelled, woken } from '../sessions/header-item.ts'
 import { claimKey, headerKey, messageKey, runKey } from '../../keys.ts'
 import { putMessage, textsOfMessage } from '../messages/message-item.ts'
+import { claimActions, findClaim, knownRun } from './claims.ts'
 import { putRun, putSteering, runStatusOf, textsOfRun } from './run-item.ts'
 import { headerAtStart, leaseAtStart } from './run-start.ts'
 import { createSessionRows, type DynamoDependencies, type SessionRows } from '../sessions/session-rows.ts'
 import type { Action } from '../../table.ts'
 
-/** Time for which an idempotency key is remembered. */
-export const CLAIM_MS = 86_400_000
 /**
  * Maximum attempts. An attempt fails only if another process writes to this session between the attempt's read and its
  * write.
@@ -40,11 +41,21 @@ export function createDynamoRunInbox(dependencies: DynamoDependencies): RunInbox
     assertCapacity: (tenant, limits) => assertCapacityOf(rows, tenant, limits),
     join: (key, runId, idempotency) => untilDecided(rows, key, () => join(rows, key, runId, idempotency)),
     resolve: (key, ...given) => untilDecided(rows, key, () => resolveCalls(rows, key, ...given)),
+    findClaim: (key, keyHash) => findClaim(rows, key, keyHash),
     // Loaded with the first cancel.
     cancel: (key, runId) =>
       untilDecided(rows, key, async () => (await import('./run-cancel.ts')).cancel(rows, key, runId)),
   }
 }
+
+/** Loaded with the first replacement, because few inputs replace runs. */
+const prepare = async (rows: SessionRows, key: SessionKey, header: Item, { replaces }: NewRun) =>
+  replaces === undefined
+    ? undefined
+    : (await import('./replacement-items.ts')).prepareReplacement(rows, key, header, replaces)
+
+const endsSuperseded = async (rows: SessionRows, key: SessionKey, header: SessionHeader): Promise<boolean> =>
+  (await import('./replacement-items.ts')).endsSuperseded(rows, key, header)
 
 /** Loaded with the first key that has a cap, because few keys have one. */
 const countRun = async (rows: SessionRows, key: SessionKey, limits: RunLimits, runId: string): Promise<Action[]> =>
@@ -84,16 +95,19 @@ async function enqueue(rows: SessionRows, key: SessionKey, newRun: NewRun): Prom
   const header = await listedHeader(rows, key, before)
   const state = headerOf(header)
   await requireAcceptable(rows, key, state, newRun)
+  const replacing = await prepare(rows, key, header, newRun)
   await requireBudgetOf(table, key.tenant, newRun, now)
   const run = acceptedRun(newRun, nextRunId(state.tail, state.head, now), now)
   const claimed = [
     ...claimActions(key, newRun, run.id, now),
     ...(await countRun(rows, key, newRun, run.id)),
     ...deliveryActions({ ...key, id: run.id }, header, newRun, now),
+    ...(replacing === undefined ? [] : replacing.actions(run.id)),
   ]
+  const left = replacing?.left
   return newRun.startAs !== undefined && isIdle(state)
-    ? startAtOnce(rows, key, header, run, { owner: newRun.startAs, now, claimed })
-    : putInQueue(rows, key, header, run, { now, claimed })
+    ? startAtOnce(rows, key, header, run, { owner: newRun.startAs, now, claimed, ...definedFields({ left }) })
+    : putInQueue(rows, key, header, run, { now, claimed, left })
 }
 
 async function assertCapacityOf(rows: SessionRows, tenant: string, limits: RunLimits): Promise<void> {
@@ -130,7 +144,7 @@ async function startAtOnce(
   key: SessionKey,
   header: Item,
   accepted: Run,
-  { owner, now, claimed }: { owner: string; now: number; claimed: readonly Action[] },
+  { owner, now, claimed, left }: { owner: string; now: number; claimed: readonly Action[]; left?: SessionMessages },
 ): Promise<Enqueued | undefined> {
   const { table, bodies } = rows
   const run = startedRun(accepted, now)
@@ -140,7 +154,7 @@ async function startAtOnce(
     ...textsOfRun(run),
     ...(message === undefined ? [] : textsOfMessage(message)),
   ])
-  const start = { owner, now, runId: run.id, message, isLatest: true }
+  const start = { owner, now, runId: run.id, message, isLatest: true, ...definedFields({ left }) }
   const started = headerAtStart(header, start)
   const opened = await openBy(key, header, accepted)
   const refusal = await table.write([
@@ -171,11 +185,11 @@ async function putInQueue(
   key: SessionKey,
   item: Item,
   run: Run,
-  { now, claimed }: { now: number; claimed: readonly Action[] },
+  { now, claimed, left }: { now: number; claimed: readonly Action[]; left: SessionMessages | undefined },
 ): Promise<Enqueued | undefined> {
   const header = headerOf(item)
   const texts = await bodies.store(key, textsOfRun(run))
-  const list = relist(item, { runStatus: 'queued' })
+  const list = relist(item, { runStatus: 'queued', ...(left === undefined ? {} : { lastMessageAt: left.lastAt }) })
   const opened = await openBy(key, item, run)
   const blocked = isBlocked(header) && header.activeRun !== undefined
   const superseded: Change = blocked ? { set: { cancel_run: header.activeRun, cancel_reason: 'superseded' } } : {}
@@ -183,7 +197,8 @@ async function putInQueue(
     {
       update: headerKey(key),
       when: all(
-        ...[live, tailBelow(run.id), blocked ? isBlockedBy(header) : isNotBlocked, ...idleWhereAsked(header, run)],
+        ...[live, tailBelow(run.id), blocked ? isBlockedBy(header) : isNotBlocked],
+        ...(left === undefined ? idleWhereAsked(header, run) : [absent('active_run'), is('queued', 0)]),
         // An import since the read must make this write fail. The condition on `tail` does not detect an import,
         // because `tail` does not name imported runs. A busy session accepts no import.
         isBusy(header) ? stillBusy : is('gen', header.generation),
@@ -193,6 +208,7 @@ async function putInQueue(
         woken(now),
         superseded,
         { set: { tail: run.id }, add: { queued: 1 } },
+        left === undefined ? {} : replaceNumbers(left),
         list.change,
         opened.change,
       ),
@@ -226,32 +242,6 @@ function idleWhereAsked(header: SessionHeader, run: Run): Condition[] {
   return isBlocked(header) ? [isEmpty] : [absent('active_run'), isEmpty]
 }
 
-/** Returns the run that was accepted earlier with this idempotency key. */
-function knownRun(
-  claim: Item | undefined,
-  { idempotency }: Pick<NewRun, 'idempotency'>,
-  now: number,
-): string | undefined {
-  if (claim === undefined || idempotency === undefined || (numberAt(claim, 'until') ?? Infinity) < now) return undefined
-  const run = requiredText(claim, 'run')
-  if (textAt(claim, 'body_hash') !== idempotency.bodyHash)
-    throw new TooltrailError('idempotency_conflict', `the idempotency key was used for another body, run ${run}`)
-  return run
-}
-
-function claimActions(
-  key: SessionKey,
-  { idempotency }: Pick<NewRun, 'idempotency'>,
-  run: string,
-  now: number,
-): Action[] {
-  if (idempotency === undefined) return []
-  const until = now + CLAIM_MS
-  const fields = { body_hash: idempotency.bodyHash, run, until, expires_at: seconds(until) }
-  const put = toItem({ ...claimKey(key, idempotency.keyHash), ...fields })
-  return [{ put, when: any(absent('pk'), below('until', now)) }]
-}
-
 async function requireAcceptable(
   rows: SessionRows,
   key: SessionKey,
@@ -260,7 +250,7 @@ async function requireAcceptable(
 ): Promise<void> {
   const busy = isBusy(header)
   if (trigger === 'continue') {
-    if (busy || (await statusAtEnd(rows, key, header)) !== 'failed')
+    if (busy || (await statusAtEnd(rows, key, header)) !== 'failed' || (await endsSuperseded(rows, key, header)))
       throw new TooltrailError('nothing_to_continue', `session ${key.session} has no failed run to continue`)
     return
   }

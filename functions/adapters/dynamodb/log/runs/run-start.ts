@@ -1,4 +1,5 @@
 import type { UserMessage } from '../../../../domain/messages/message.ts'
+import { withMessages, type SessionMessages } from '../../../../domain/session-messages.ts'
 import { LEASE_MS, type Lease, type SessionKey } from '../../../../domain/session.ts'
 import type { Started } from '../../../../ports/run-lease.ts'
 import { numberAt, textAt, type Item } from '../../attributes.ts'
@@ -6,7 +7,7 @@ import { together } from '../../expressions.ts'
 import { activeAt, leased } from '../sessions/header-item.ts'
 import type { HeaderWrite } from '../sessions/header-write.ts'
 import { relist } from '../sessions/lists/list-entries.ts'
-import { countMessages, lastMessageAt } from '../sessions/message-numbers.ts'
+import { countMessages, lastMessageAt, replaceNumbers } from '../sessions/message-numbers.ts'
 import { messageOf } from '../messages/message-item.ts'
 import { runOf } from './run-item.ts'
 import { rowsOfRun, type SessionRows } from '../sessions/session-rows.ts'
@@ -19,13 +20,17 @@ interface Start {
   readonly message: UserMessage | undefined
   /** Whether the run is the latest accepted one, which lists show. */
   readonly isLatest: boolean
+  /** For a run that replaces others: the counts and times of the messages that remain. */
+  readonly left?: SessionMessages
 }
 
 /** Returns the header's changes at a run's start. */
-export function headerAtStart(header: Item, { owner, now, runId, message, isLatest }: Start): HeaderWrite {
+export function headerAtStart(header: Item, { owner, now, runId, message, isLatest, left }: Start): HeaderWrite {
+  const messages = message === undefined ? [] : [message]
+  const numbers = left && withMessages(left, messages)
   const list = relist(header, {
     updatedAt: activeAt(header, now),
-    lastMessageAt: lastMessageAt(header, [message]),
+    lastMessageAt: numbers === undefined ? lastMessageAt(header, messages) : numbers.lastAt,
     ...(isLatest ? { runStatus: 'running' } : {}),
   })
   const change = together(
@@ -35,7 +40,7 @@ export function headerAtStart(header: Item, { owner, now, runId, message, isLate
       add: { runs: 1 },
       remove: ['floor', 'cancel_run', 'cancel_reason'],
     },
-    countMessages(message === undefined ? [] : [message]),
+    numbers === undefined ? countMessages(messages) : replaceNumbers(numbers),
     list.change,
   )
   return { ...list, change }

@@ -71,6 +71,9 @@ export const headBelow = (id: string): Condition => any(absent('head'), below('h
 /** Requires that the log's last id is the one that was read. */
 export const headIs = (head: string | undefined): Condition => (head === undefined ? absent('head') : is('head', head))
 
+/** Requires that the last accepted run is the one that was read. */
+export const tailIs = (tail: string | undefined): Condition => (tail === undefined ? absent('tail') : is('tail', tail))
+
 /** Releases the lease. The generation is increased, so that no late write can revive the lease. */
 export const released = (lease: Lease): Change => ({
   set: { gen: lease.generation + 1 },

@@ -6,8 +6,8 @@ import { numberAt, textAt, toItem } from '../../attributes.ts'
 import { absent, any, all, is, present } from '../../expressions.ts'
 import { claimKey, detailsKey, headerKey } from '../../keys.ts'
 import type { Action } from '../../table.ts'
-import { isLive, live, liveHeader } from './header-item.ts'
-import { CLAIM_MS } from '../runs/run-inbox.ts'
+import { isLive, live, liveHeader, tailIs } from './header-item.ts'
+import { CLAIM_MS } from '../runs/claims.ts'
 import { seconds } from './deletion/expiry.ts'
 import type { SessionRows } from './session-rows.ts'
 import { countedInRun } from '../usage/usage-counters.ts'
@@ -40,7 +40,8 @@ async function summaryUnder(
 
 /**
  * Stores a summary that a person has requested, if no process has worked on the session since `seen` was read. The
- * generation increases at each acquire and release of the lease, so an unchanged generation proves this. The usage is
+ * generation increases at each acquire and release of the lease, so an unchanged generation proves this. An unchanged
+ * `tail` proves that no run was accepted, and so that no replacement has superseded what the summary covers. The usage is
  * counted first, because it was spent even if the summary is not stored.
  */
 async function recordSummary(rows: SessionRows, seen: SessionHeader, made: SummaryByHand): Promise<boolean> {
@@ -57,7 +58,10 @@ async function recordSummary(rows: SessionRows, seen: SessionHeader, made: Summa
   if (made.context === undefined) return false
   const isUnchanged = made.from === undefined ? absent('through') : is('through', made.from)
   const refusal = await table.write([
-    { check: headerKey(seen), when: all(live, is('gen', seen.generation), absent('active_run')) },
+    {
+      check: headerKey(seen),
+      when: all(live, is('gen', seen.generation), absent('active_run'), tailIs(seen.tail)),
+    },
     await putContext(rows, seen, made.context, any(absent('pk'), isUnchanged)),
     ...(await claimActions(rows, seen, made)),
   ])

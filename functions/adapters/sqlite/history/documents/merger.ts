@@ -13,8 +13,8 @@ export interface HistoryMerger {
 }
 
 /**
- * Creates a merger on this thread. Tenants are indexed concurrently, a few documents at a time, so that no tenant waits for
- * another tenant's whole backlog.
+ * Creates a merger on this thread. Tenants are indexed concurrently, a few documents at a time, so that none waits for
+ * the whole backlog of another.
  */
 export function createHistoryMerger(
   dependencies: Omit<MergeDependencies, 'tables' | 'pending' | 'closed'>,

@@ -65,8 +65,8 @@ interface Page {
 }
 
 /**
- * Selects texts with a character outside ASCII, which have more bytes than characters. Also selects texts with a NUL character,
- * because SQLite counts characters only up to the NUL. GLOB cannot be used, because it stops at a NUL.
+ * Selects texts with a character outside ASCII, which have more bytes than characters. Also selects texts with a NUL
+ * character, because SQLite counts characters only up to it. GLOB cannot be used, because it stops at a NUL.
  */
 const isOutsideAscii = (column: string): string => `octet_length(${column}) > length(${column})`
 

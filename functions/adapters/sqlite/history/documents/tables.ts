@@ -42,8 +42,8 @@ const WORDS_A_DOCUMENT = 3
  */
 export interface HistoryTables {
   /**
-   * Reads the words of a document before the document is put. Reading takes as long as writing, and a transaction need not wait
-   * for the reading.
+   * Reads the words of a document before it is put. Reading takes as long as writing the words, and a transaction need
+   * not wait for it.
    */
   prepare(document: HistoryDocument): void
   /**

@@ -5,8 +5,8 @@ import { lastWord, type SessionRows } from './audiences.ts'
 import { sessionWords } from './session-words.ts'
 
 /**
- * Number of bits that a JavaScript number holds without extra memory. Bits are assigned to sessions, and separately to owners
- * and tenants. So this number limits how many sessions, and how many owners and tenants, can be distinguished at a time.
+ * Number of bits that a JavaScript number holds without extra memory. Bits are assigned to sessions, and separately to
+ * owners and tenants. So this limits how many of them can be distinguished at a time.
  */
 const MAX_MARK_BITS = 30
 
@@ -76,7 +76,7 @@ export function createKnownWords(database: Database, { word }: Pick<DocumentRead
   const markingOf = ({ tenant, owner, session }: SessionRows): Marking => {
     const isKnown = sessions.has(session)
     const ofSession = sessions.of(session)
-    // Ids of tenants and ids of owners come from different tables, so they may be equal. Ids of tenants are therefore negated.
+    // Ids of tenants are negated. They come from another table than ids of owners, so both may be equal.
     const ofAudiences = audiences.of(-tenant, ...(owner === undefined ? [] : [owner]))
     const marking = {
       sessionAge: ofSession.age,

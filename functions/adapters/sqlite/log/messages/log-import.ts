@@ -10,15 +10,12 @@ import { openingOfMessages } from '../../../../log/title.ts'
 import type { LogImport } from '../../../../ports/log-import.ts'
 import { readOne, snapshot, write, type Database } from '../../database.ts'
 import { insertMessage } from './message-rows.ts'
-import { CLAIM_MS } from '../runs/run-inbox.ts'
+import { CLAIM_MS, NEVER } from '../runs/claims.ts'
 import { findRun, insertRun, saveRun } from '../runs/run-rows.ts'
 import { active, alive, awaitingCopy } from '../sessions/session-changes.ts'
 import { counted, introduced, withCounted } from '../sessions/session-outline.ts'
 import { findLiveSession, liveSession, saveSession, type SessionRow } from '../sessions/session-rows.ts'
 import { writeLog, type LogDependencies } from '../write.ts'
-
-/** A time in the infinite future. */
-const NEVER = Number.MAX_SAFE_INTEGER
 
 /** Creates the import of turns that were executed elsewhere, on SQLite. */
 export function createSqliteLogImport(dependencies: LogDependencies): LogImport {

@@ -8,6 +8,7 @@ import { findContext } from '../sessions/contexts.ts'
 import { readEach, snapshot, type Database } from '../../database.ts'
 import { toColumn } from '../../exact-text.ts'
 import { findMessage, messageOf, SELECT_MESSAGES, type MessageRow } from './message-rows.ts'
+import { findReplacements } from '../runs/replacement-rows.ts'
 import { findRun, queuedRuns, runOf, SELECT_RUNS, steeringRuns, type RunRow } from '../runs/run-rows.ts'
 import { readNumbers } from './source-rows.ts'
 import { findLiveSession } from '../sessions/session-rows.ts'
@@ -44,6 +45,7 @@ export function createSqliteLogReader({ database }: { database: Database }): Log
       await afterLarge(page.messages)
       return page
     },
+    replacements: (key) => read(key, [], (session) => findReplacements(database, session)),
     context: (key) => read(key, {}, (session) => findContext(database, session)),
     sources: (key, query) =>
       read(key, { numbered: [], more: false }, (session) => readNumbers(database, session, query)),

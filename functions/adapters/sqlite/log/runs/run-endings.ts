@@ -80,8 +80,8 @@ function storeEnd(database: Database, row: SessionRow, lease: Lease, end: RunEnd
 }
 
 /**
- * Returns the end that this holder has stored in an earlier attempt. If the end has a message, the log must contain it. If the
- * end has no message, the session must be in the state in which this holder's end left it. Otherwise, throws `LeaseLost`.
+ * Returns the end that this holder has stored in an earlier attempt. If the end has a message, the log must contain it.
+ * Otherwise, the session must be as this holder's end left it. Throws `LeaseLost` if this is not true.
  */
 function endedBefore(database: Database, row: SessionRow | undefined, lease: Lease, end: RunEnd): Ended {
   const stored = row && findRun(database, row.number, lease.runId)

@@ -7,20 +7,19 @@ import { isBlocked, isFree, type SessionKey } from '../../../../domain/session.t
 import { openingOf } from '../../../../log/title.ts'
 import type { Cancelled, Enqueued, NewRun, RunInbox, RunLimits } from '../../../../ports/run-inbox.ts'
 import { resolveCalls } from './call-resolutions.ts'
+import { findClaim, knownRun, rememberClaim } from './claims.ts'
 import { insertDelivery } from '../deliveries/delivery-rows.ts'
 import { runStatusCode } from '../codes.ts'
-import { readOne, snapshot, transaction, write, type Database } from '../../database.ts'
+import { readOne, snapshot, transaction, type Database } from '../../database.ts'
 import { writeLog, type LogDependencies } from '../write.ts'
 import { insertMessage } from '../messages/message-rows.ts'
 import { leaseOwnerOf } from './process-leases.ts'
+import { endsSuperseded, requireReplaceable, supersede } from './replacement-rows.ts'
 import { insertRun, resolvedRun, saveRun } from './run-rows.ts'
 import { atStart, withRun, woken } from '../sessions/session-changes.ts'
 import { counted, introduced } from '../sessions/session-outline.ts'
 import { headerOf, liveSession, saveSession, type SessionRow } from '../sessions/session-rows.ts'
 import { requireBudgetOf } from '../usage/usage-rows.ts'
-
-/** Time for which an idempotency key is remembered. */
-export const CLAIM_MS = 86_400_000
 
 /** Creates the inbox for clients' requests on SQLite. */
 export function createSqliteRunInbox(dependencies: LogDependencies): RunInbox {
@@ -31,6 +30,7 @@ export function createSqliteRunInbox(dependencies: LogDependencies): RunInbox {
       snapshot(database, () => assertCapacityOf(database, tenant, limits, clock.now())),
     join: async (key, runId, idempotency) => join(database, key, runId, idempotency, clock.now()),
     resolve: (...given) => resolveCalls(dependencies, ...given),
+    findClaim: async (key, keyHash) => snapshot(database, () => findClaim(database, key, keyHash, clock.now())),
     cancel: async (key, runId) => cancel(database, key, runId, clock.now()),
   }
 }
@@ -43,6 +43,7 @@ function enqueue(dependencies: LogDependencies, key: SessionKey, newRun: NewRun)
     const known = knownRun(database, row, newRun, now)
     if (known !== undefined) return { runId: known, repeated: true }
     requireAcceptable(database, row, newRun)
+    const from = newRun.replaces === undefined ? undefined : requireReplaceable(database, row, newRun.replaces)
     assertCapacityOf(database, key.tenant, newRun, now)
     const id = nextRunId(row.tail ?? undefined, row.head ?? undefined, now)
     const run = acceptedRun(newRun, id, now)
@@ -50,7 +51,8 @@ function enqueue(dependencies: LogDependencies, key: SessionKey, newRun: NewRun)
     if (newRun.delivery !== undefined)
       insertDelivery(database, row.number, newDelivery({ ...key, id: run.id }, newRun.delivery, now))
     const opened = introduced(database, counted(database, row), run.input && openingOf(run.input.parts))
-    const accepted: SessionRow = { ...opened, tail: run.id, run: run.id, runStatus: runStatusCode(run.status) }
+    const left = from === undefined ? opened : supersede(database, opened, { by: run.id, from })
+    const accepted: SessionRow = { ...left, tail: run.id, run: run.id, runStatus: runStatusCode(run.status) }
     return newRun.startAs !== undefined && isIdle(row)
       ? startAtOnce(database, row, accepted, run, { owner: leaseOwnerOf(process, newRun.startAs), now })
       : putInQueue(database, row, accepted, run, now)
@@ -99,50 +101,10 @@ function putInQueue(database: Database, before: SessionRow, accepted: SessionRow
   return { runId: run.id, repeated: false }
 }
 
-/** Returns the run that was accepted earlier with this idempotency key. */
-function knownRun(
-  database: Database,
-  row: SessionRow,
-  { idempotency }: Pick<NewRun, 'idempotency'>,
-  now: number,
-): string | undefined {
-  if (idempotency === undefined) return undefined
-  const claim = readOne<{ bodyHash: string; run: string }>(
-    database,
-    'SELECT bodyHash, run FROM claims WHERE session = ? AND keyHash = ? AND until >= ?',
-    row.number,
-    idempotency.keyHash,
-    now,
-  )
-  if (claim !== undefined && claim.bodyHash !== idempotency.bodyHash)
-    throw new TooltrailError('idempotency_conflict', `the idempotency key was used for another body, run ${claim.run}`)
-  return claim?.run
-}
-
-function rememberClaim(
-  database: Database,
-  row: SessionRow,
-  { idempotency }: Pick<NewRun, 'idempotency'>,
-  runId: string,
-  now: number,
-): void {
-  if (idempotency === undefined) return
-  write(database, 'DELETE FROM claims WHERE session = ? AND until < ?', row.number, now)
-  write(
-    database,
-    'INSERT INTO claims (session, keyHash, bodyHash, run, until) VALUES (?, ?, ?, ?, ?)',
-    row.number,
-    idempotency.keyHash,
-    idempotency.bodyHash,
-    runId,
-    now + CLAIM_MS,
-  )
-}
-
 function requireAcceptable(database: Database, row: SessionRow, { trigger, onBusy }: NewRun): void {
   const busy = row.activeRun !== null || row.queued > 0
   if (trigger === 'continue') {
-    if (busy || statusAtEnd(database, row) !== runStatusCode('failed'))
+    if (busy || statusAtEnd(database, row) !== runStatusCode('failed') || endsSuperseded(database, row))
       throw new TooltrailError('nothing_to_continue', `session ${row.session} has no failed run to continue`)
     return
   }

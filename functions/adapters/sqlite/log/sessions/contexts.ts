@@ -8,7 +8,7 @@ import type { Decision } from '../../../../ports/run-log.ts'
 import type { SessionStore, SummaryByHand } from '../../../../ports/session-store.ts'
 import { readOne, transaction, write, type Database } from '../../database.ts'
 import { pack, unpack } from '../messages/packed-text.ts'
-import { CLAIM_MS } from '../runs/run-inbox.ts'
+import { CLAIM_MS } from '../runs/claims.ts'
 import { findRun, saveRun } from '../runs/run-rows.ts'
 import { counting, heldSession } from './session-changes.ts'
 import { findLiveSession, saveSession, sessionNotFound, type SessionRow } from './session-rows.ts'
@@ -91,6 +91,7 @@ function recordSummary(database: Database, seen: SessionHeader, made: SummaryByH
     const isSame =
       row.generation === seen.generation &&
       row.activeRun === null &&
+      (row.tail ?? undefined) === seen.tail &&
       findContext(database, row.number).summary?.through === made.from
     if (made.context === undefined || !isSame) return false
     saveContext(database, row.number, made.context)

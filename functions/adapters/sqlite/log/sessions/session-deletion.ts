@@ -95,6 +95,7 @@ function removeRows(database: Database, history: HistoryProjection, key: Session
     write(database, 'DELETE FROM contexts WHERE session = ?', row.number)
     write(database, 'DELETE FROM deliveries WHERE session = ?', row.number)
     write(database, 'DELETE FROM sources WHERE session = ?', row.number)
+    write(database, 'DELETE FROM replacements WHERE session = ?', row.number)
     write(database, 'DELETE FROM openings WHERE session = ?', row.number)
     write(database, 'DELETE FROM details WHERE session = ?', row.number)
     return { more: false }

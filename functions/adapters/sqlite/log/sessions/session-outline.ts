@@ -1,4 +1,6 @@
+import type { MessageRange } from '../../../../domain/context.ts'
 import type { Message } from '../../../../domain/messages/message.ts'
+import { boundsOutside } from '../../../../domain/runs/replacement.ts'
 import { withMessages, type SessionMessages } from '../../../../domain/session-messages.ts'
 import { withPlaceNames } from '../../../../log/imported-place.ts'
 import { openingOfMessages, type Opening } from '../../../../log/title.ts'
@@ -9,8 +11,8 @@ import { indexedColumns, readDetails, writeDetails, type Details } from './sessi
 import type { SessionRow } from './session-rows.ts'
 
 /**
- * Number of messages that are read at the beginning and at the end of a log. For a session of an earlier version, they
- * show the times of its first and last message.
+ * Number of messages that are read at the beginning and at the end of a log. For a session of an earlier version, and
+ * after a replacement, they show the times of the first and the last message.
  */
 const MESSAGES_READ = 20
 /** Maximum number of user messages in which a title for such a session is searched. */
@@ -91,10 +93,41 @@ export function counted(database: Database, before: SessionRow): SessionRow {
   return introduced(database, row, opening)
 }
 
-function messagesAt(database: Database, row: SessionRow, order: 'ASC' | 'DESC'): Message[] {
-  const sql = `${SELECT_MESSAGES} WHERE m.session = ? ORDER BY m.id ${order} LIMIT ${MESSAGES_READ}`
-  return readAll<MessageRow>(database, sql, row.number).map(messageOf)
+/**
+ * Removes superseded messages from the counts and times of the row. `count`: the number of its counted messages that are
+ * superseded now. `ranges`: all superseded messages. The times are those of the first and the last other messages.
+ */
+export function withoutMessages(
+  database: Database,
+  row: SessionRow,
+  count: number,
+  ranges: readonly MessageRange[],
+): SessionRow {
+  const ends = [...messagesAt(database, row, 'ASC', ranges), ...messagesAt(database, row, 'DESC', ranges)]
+  const left = { ...withMessages({ count: 0 }, ends), count: messagesOf(row).count - count }
+  return { ...row, ...columnsOf(left) }
 }
+
+/** Returns the first or the last messages of the log outside of these ranges. */
+function messagesAt(
+  database: Database,
+  row: SessionRow,
+  order: 'ASC' | 'DESC',
+  ranges: readonly MessageRange[] = [],
+): Message[] {
+  const sql = `${SELECT_MESSAGES} WHERE m.session = ? AND m.id > ? AND m.id < ? ORDER BY m.id ${order} LIMIT ?`
+  const outside = boundsOutside(ranges, {})
+  const found: Message[] = []
+  for (const { after = '', before = AFTER_ALL_IDS } of order === 'ASC' ? outside : outside.toReversed()) {
+    const left = MESSAGES_READ - found.length
+    if (left <= 0) break
+    found.push(...readAll<MessageRow>(database, sql, row.number, after, before, left).map(messageOf))
+  }
+  return found
+}
+
+/** Sorts after every ULID. */
+const AFTER_ALL_IDS = '~'
 
 function inputsOf(database: Database, row: SessionRow): Message[] {
   const sql = `${SELECT_MESSAGES} WHERE m.session = ? AND m.parent IS NULL AND m.role = ${roleCode('user')}

@@ -5,7 +5,7 @@ import { openingOfMessages, type Opening } from '../../../../../log/title.ts'
 import { numberAt, requiredText, textAt, type Item } from '../../../attributes.ts'
 import { absent, all, between, is, together, type Condition } from '../../../expressions.ts'
 import { detailsKey, headerKey, partitionOf } from '../../../keys.ts'
-import { headIs, live, updatedAt } from '../header-item.ts'
+import { headIs, live, tailIs, updatedAt } from '../header-item.ts'
 import { firstListing } from '../lists/list-entries.ts'
 import { openSession } from '../opening-item.ts'
 import { runStatusOf } from '../../runs/run-item.ts'
@@ -64,8 +64,6 @@ export async function adopt(rows: SessionRows, key: SessionKey, header: Item): P
     ...opened.actions,
   ])
 }
-
-const tailIs = (tail: string | undefined): Condition => (tail === undefined ? absent('tail') : is('tail', tail))
 
 /** Counts, times and title of a session, read from its log because its header has no counts. */
 export interface Outline {

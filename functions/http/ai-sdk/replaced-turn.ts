@@ -1,0 +1,131 @@
+import { sha256 } from '../../domain/hash.ts'
+import { isUlid } from '../../domain/ids.ts'
+import { supersededBy, type Replacement } from '../../domain/runs/replacement.ts'
+import type { Run } from '../../domain/runs/run.ts'
+import type { SessionKey } from '../../domain/session.ts'
+import type { Idempotency } from '../../ports/run-inbox.ts'
+import type { LogReader } from '../../ports/log-reader.ts'
+import type { RouteDependencies } from '../dependencies.ts'
+import { RequestError } from '../middleware/request-error.ts'
+import { findRun } from '../v1/runs/resource.ts'
+import { isEnded } from '../../domain/runs/run.ts'
+
+type Dependencies = Pick<RouteDependencies, 'service' | 'reader'>
+
+/** Maximum number of replacements of one message in which its last edit is looked up. */
+const MAX_EDITS = 50
+/** Maximum number of runs without an input, one after the other, that are continuations of one turn. */
+const MAX_CONTINUED = 100
+
+/** How a user message of the client is submitted. */
+export interface Placed {
+  readonly idempotency: Idempotency
+  /** For an earlier message whose parts have changed: the run that it replaces. */
+  readonly replaces?: string
+}
+
+/** Returns the key under which a user message of the client is accepted. It lasts as long as its session. */
+const claimOfMessage = (id: string, parts: string): Idempotency => ({
+  keyHash: sha256(`ui-message ${id}`),
+  bodyHash: parts,
+  forGood: true,
+})
+
+/**
+ * Decides whether a user message is new, is sent again, or is an earlier message with other parts. `parts`: the hash of
+ * its parts.
+ */
+export async function placeMessage(
+  { service, reader }: Dependencies,
+  key: SessionKey | undefined,
+  id: string,
+  parts: string,
+): Promise<Placed> {
+  const fresh = { idempotency: claimOfMessage(id, parts) }
+  if (key === undefined) return fresh
+  const claim = await service.findClaim(key, fresh.idempotency.keyHash)
+  const run = claim?.runId ?? (await runOfInput(reader, key, id))
+  if (run === undefined) return fresh
+  const places = placesOf(await reader.replacements(key), run)
+  const accepted = claim && { ...fresh.idempotency, bodyHash: claim.bodyHash }
+  const current = (await lastEdit(service, key, id, places)) ?? accepted
+  // A request with equal parts is a repetition.
+  if (current?.bodyHash === parts) return { idempotency: current }
+  const replaces = places.at(-1) ?? run
+  return { idempotency: claimOfEdit(id, parts, replaces), replaces }
+}
+
+/** Returns the key under which an earlier message of the client replaces `run` with other parts. */
+const claimOfEdit = (id: string, parts: string, run: string): Idempotency => ({
+  keyHash: sha256(`ui-edit ${id} ${run}`),
+  bodyHash: parts,
+  forGood: true,
+})
+
+/**
+ * Returns the key of the last edit of a message; undefined if it was not edited. `places`: the message's run, and the
+ * runs that replaced it one after the other. Some of them may only have given another answer.
+ */
+async function lastEdit(
+  service: Dependencies['service'],
+  key: SessionKey,
+  id: string,
+  places: readonly string[],
+): Promise<Idempotency | undefined> {
+  for (let at = places.length - 1; at > 0 && at > places.length - MAX_EDITS; at--) {
+    const former = places[at - 1] ?? ''
+    const edit = await service.findClaim(key, claimOfEdit(id, '', former).keyHash)
+    if (edit !== undefined && edit.runId === places[at]) return claimOfEdit(id, edit.bodyHash, former)
+  }
+  return undefined
+}
+
+/** Returns the run that is to be replaced when the client asks for the answer to a message again. */
+export async function runToRegenerate(
+  dependencies: Dependencies,
+  key: SessionKey,
+  messageId: string | undefined,
+  newest: string | undefined,
+): Promise<Run> {
+  const { reader } = dependencies
+  const id = messageId === undefined ? newest : await runOfMessage(dependencies, key, messageId)
+  let run = id === undefined ? undefined : await findRun(reader, key, id)
+  if (run === undefined) throw unknownMessage(messageId)
+  const named = run
+  // A run that continues a failed one has no input: the turn began with an earlier run.
+  for (let step = 0; run?.trigger === 'continue' && isEnded(run.status) && step < MAX_CONTINUED; step++)
+    run = (await reader.runs(key, { before: run.id, limit: 1 })).runs[0]
+  return run ?? named
+}
+
+/** Returns the run of a message that the client names: by its run, by one of our messages, or by the id of its input. */
+async function runOfMessage(dependencies: Dependencies, key: SessionKey, id: string): Promise<string | undefined> {
+  const { service, reader } = dependencies
+  if (isUlid(id) && (await reader.run(key, id)) !== undefined) return id
+  const claim = await service.findClaim(key, claimOfMessage(id, '').keyHash)
+  const run = claim?.runId ?? (isUlid(id) ? (await reader.message(key, id))?.runId : undefined)
+  if (run === undefined) return undefined
+  // The client's id of an edited input names the run that was current last.
+  return claim === undefined ? run : placesOf(await reader.replacements(key), run).at(-1)
+}
+
+/** Returns the run of an input with this id, which the client got from us. */
+async function runOfInput(reader: LogReader, key: SessionKey, id: string): Promise<string | undefined> {
+  if (!isUlid(id)) return undefined
+  const message = await reader.message(key, id)
+  return message?.role === 'user' && message.parentToolCallId === undefined ? message.runId : undefined
+}
+
+/** Returns a run, and the runs that replaced it one after the other, oldest first. */
+function placesOf(replacements: readonly Replacement[], run: string): string[] {
+  const places = [run]
+  for (let by = supersededBy(replacements, run); by !== undefined; by = supersededBy(replacements, by)) places.push(by)
+  return places
+}
+
+const unknownMessage = (messageId: string | undefined): RequestError =>
+  messageId === undefined
+    ? new RequestError(409, 'no_run', 'the chat has no run whose answer could be given again')
+    : new RequestError(404, 'message_not_found', `the chat has no message ${messageId}`, {
+        errors: [{ path: 'body.messageId', message: 'is not a message of this chat' }],
+      })
