@@ -84,7 +84,8 @@ export type CallProgressEvent = EventBase &
     readonly toolCallId: string
     readonly toolName: string
   }
-export type RoundEvent = EventBase & { readonly round: number } & (
+/** `attempt`: the number of the attempt whose deltas follow. Absent for the first attempt. */
+export type RoundEvent = EventBase & { readonly round: number; readonly attempt?: number } & (
     | { readonly type: 'round.started' }
     /** Consumers must discard the deltas of this round. */
     | { readonly type: 'round.restarted'; readonly reason: string }

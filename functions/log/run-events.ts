@@ -13,6 +13,7 @@ import type {
 } from '../domain/events.ts'
 import type { AssistantMessage, Message, ParentNames, ToolMessage, UserMessage } from '../domain/messages/message.ts'
 import { isLeaders, parentNames } from '../domain/messages/message.ts'
+import { attemptField } from '../domain/runs/attempt.ts'
 import type { Run, RunCounts, RunNotice } from '../domain/runs/run.ts'
 
 /**
@@ -78,13 +79,14 @@ export const roundOfMessage = (message: Message): RoundOfThread => ({
   round: message.round,
 })
 
-export function roundStarted(at: RoundOfThread): RoundEvent {
-  return { ...at, type: 'round.started' }
+/** Creates the event of a round's start. `attempt`: the number of the attempt whose deltas follow. */
+export function roundStarted(at: RoundOfThread, attempt: number | undefined): RoundEvent {
+  return { ...at, type: 'round.started', ...attemptField(attempt) }
 }
 
-/** Creates the event after which consumers discard the deltas of this round so far. */
-export function roundRestarted(at: RoundOfThread, reason: string): RoundEvent {
-  return { ...at, type: 'round.restarted', reason }
+/** Creates the event after which consumers discard the deltas of this round so far. `attempt` is the next attempt. */
+export function roundRestarted(at: RoundOfThread, attempt: number, reason: string): RoundEvent {
+  return { ...at, type: 'round.restarted', ...attemptField(attempt), reason }
 }
 
 type Delta<Event> = Event extends DeltaEvent ? Omit<Event, 'runId' | 'round' | keyof ThreadNames> : never

@@ -44,7 +44,7 @@ export const isInput = (run: Run, message: Message | undefined): message is User
 export function messageEvents(message: Message): RunEvent[] {
   if (message.role === 'user') return isLeaders(message) ? [messageSteered(message)] : []
   if (message.role === 'tool') return toolEvents(message)
-  return [roundStarted(roundOfMessage(message)), messageCompleted(message)]
+  return [roundStarted(roundOfMessage(message), message.attempt), messageCompleted(message)]
 }
 
 /** Returns the index of the first notice to show to a consumer that has received everything up to the message `after`. */

@@ -73,6 +73,7 @@ export function runLeaseContract(engine: Engine): void {
       })
       expect(after.generation).toBeGreaterThan(seen.generation)
       expect(after.generation).toBe(started?.lease.generation)
+      expect(started?.run.startGeneration).toBe(after.generation)
       expect(await fixture.reader.run(fixture.key, first.runId)).toEqual(started?.run)
       expect((await snapshot(fixture, fixture.key)).messages).toEqual([started?.message])
     })

@@ -29,7 +29,7 @@ export function createStreamingRounds(): StreamingRounds {
     note(session, event) {
       const name = `${session} ${event.parentMessageId ?? ''}`
       if (event.type === 'round.started') begin(session, name, event)
-      else if (event.type === 'round.restarted') rounds.get(name)?.events.splice(1)
+      else if (event.type === 'round.restarted') restart(name, event)
       else if (isDelta(event)) add(name, event)
       else if (event.type === 'message.completed') end(name)
       else if (event.type.startsWith('run.')) for (const one of ofSession.get(session) ?? []) end(one)
@@ -49,6 +49,12 @@ export function createStreamingRounds(): StreamingRounds {
     }
   }
 
+  /** Keeps the start alone, with the number of the new attempt. */
+  function restart(name: string, { reason: _, ...round }: RestartedEvent): void {
+    const events = rounds.get(name)?.events
+    events?.splice(0, events.length, { ...round, type: 'round.started' })
+  }
+
   function add(name: string, event: DeltaEvent): void {
     const events = rounds.get(name)?.events
     if (events === undefined) return
@@ -66,6 +72,8 @@ export function createStreamingRounds(): StreamingRounds {
     if (names?.size === 0) ofSession.delete(session)
   }
 }
+
+type RestartedEvent = Extract<RunEvent, { readonly type: 'round.restarted' }>
 
 interface StreamingRound {
   readonly session: string

@@ -4,6 +4,7 @@ import type { RunEvent } from '../../domain/events.ts'
 import type { HistoryEntries, HistoryQuery } from '../../domain/history.ts'
 import { isLeaders, parentNames } from '../../domain/messages/message.ts'
 import type { AssistantMessage, AssistantPart, Message, ToolCall, ToolMessage } from '../../domain/messages/message.ts'
+import { attemptField, attemptNumber } from '../../domain/runs/attempt.ts'
 import { jsonFormat } from '../../domain/runs/request-settings.ts'
 import type { JsonFormat } from '../../domain/runs/request-settings.ts'
 import type { Run, RunNotice } from '../../domain/runs/run.ts'
@@ -143,6 +144,18 @@ export const hasSearched = (thread: Thread, calls: readonly ToolCall[] = []): bo
     (message) => message.role === 'tool' && (message.searched === true || message.toolName === SEARCHING_TOOL),
   )
 
+/** The number of the attempt at the thread's next completion. */
+export function currentAttempt({ held, writer }: HeldPhases, thread: Thread): number {
+  const { round, attempts } = thread.discarded
+  return attemptNumber({
+    // A pause releases the lease, so the run as it was taken has all of its pauses.
+    run: held.run,
+    completions: ownMessages(thread).filter((message) => message.role === 'assistant'),
+    generation: writer.generation,
+    discarded: round === roundsOf(thread) ? attempts : 0,
+  })
+}
+
 /** Builds an assistant message of a thread, not yet stored, with an id after the log's last one. */
 export function assistantMessage(
   state: HeldPhases,
@@ -156,6 +169,7 @@ export function assistantMessage(
     agent: thread.agent.name,
     ...parentNames(thread),
     round: roundsOf(thread),
+    ...attemptField(currentAttempt(state, thread)),
     createdAt: state.ports.clock.now(),
     toolCalls: [],
     ...numbersToRecord(state.sources, thread),

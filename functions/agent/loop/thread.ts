@@ -31,6 +31,8 @@ export interface Thread extends ParentNames {
   refusedRound?: number | undefined
   /** The budget of the run, shared by all of its threads. */
   readonly budget: RunBudget
+  /** How many attempts at the completion of this round the holder has discarded. */
+  readonly discarded: { round: number; attempts: number }
 }
 
 /** A thread that can request completions and execute calls. It shares messages, members and budget with its `Thread`. */
@@ -59,17 +61,23 @@ export interface RunBudget {
   readonly taken: Map<string, number>
 }
 
+const blank = (): Pick<Thread, 'messages' | 'members' | 'discarded'> => ({
+  messages: [],
+  members: new Map(),
+  discarded: { round: 0, attempts: 0 },
+})
+
 /** Creates a leader without messages. */
 export function createLeader(runId: string, agent: Agent): Thread {
   const budget = { most: agent.policies.maxRunTokens, taken: new Map<string, number>() }
-  return { runId, agent, messages: [], members: new Map(), budget }
+  return { runId, agent, budget, ...blank() }
 }
 
 /** Creates the member that a delegate call names. */
 export function createMember({ runId, budget }: Thread, call: ToolMessage, agent: Agent): Thread {
   const parent = { parentToolCallId: call.toolCallId, parentMessageId: call.id }
   const marks = definedFields({ searched: call.searched })
-  return { runId, agent, ...parent, ...marks, messages: [], members: new Map(), budget }
+  return { runId, agent, ...parent, ...marks, budget, ...blank() }
 }
 
 /** A thread and all members below it. */

@@ -166,6 +166,8 @@ export interface AssistantMessage extends MessageBase {
   /** The requested model (`provider/model`), if the provider named another model in its response. */
   readonly requestedModel?: string
   readonly finishReason?: string
+  /** The number of the attempt that returned this completion. Absent for the first attempt. */
+  readonly attempt?: number
   readonly usage?: Usage
   /** Source numbers that this message's request used first, and that this message therefore records. */
   readonly numbered?: readonly NumberedSources[]

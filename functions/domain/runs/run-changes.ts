@@ -71,16 +71,17 @@ const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) ==
 const fromRound = (settings: RunSettings | null, round: number): RunSettings | undefined =>
   settings?.toolChoice === undefined ? (settings ?? undefined) : { ...settings, choiceRound: round }
 
-/** Starts a run when it is accepted; its input becomes a message of the log. */
-export function startedRun({ input: _, ...queued }: Run, now: number): Run {
-  return { ...queued, status: 'running', startedAt: now }
+/** Starts a run when it is accepted, for the holder of this generation. Its input becomes a message of the log. */
+export function startedRun({ input: _, ...queued }: Run, now: number, startGeneration: number): Run {
+  return { ...queued, status: 'running', startedAt: now, startGeneration }
 }
 
 /**
  * Starts a run from the queue. Its start is later than its creation, whatever the clocks say, which shows that it was
  * queued.
  */
-export const dequeuedRun = (queued: Run, now: number): Run => startedRun(queued, Math.max(now, queued.createdAt + 1))
+export const dequeuedRun = (queued: Run, now: number, startGeneration: number): Run =>
+  startedRun(queued, Math.max(now, queued.createdAt + 1), startGeneration)
 
 /** Turns a queued run's input into a message of `into`. Returns undefined for a run without input. */
 export function messageOfInput(

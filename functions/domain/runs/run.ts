@@ -121,6 +121,8 @@ export interface Run {
   readonly createdAt: number
   readonly startedAt?: number
   readonly endedAt?: number
+  /** The generation of the lease with which the run started. Absent if it was imported, or started by an earlier version. */
+  readonly startGeneration?: number
   /** Number of the leader's rounds stored so far. */
   readonly rounds: number
   readonly usage: Usage

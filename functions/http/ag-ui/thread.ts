@@ -35,13 +35,16 @@ export function createThread(runId: string, parentMessageId: string | undefined)
   const of: Of = parentMessageId === undefined ? {} : { subagentRunId: parentMessageId }
   const member = parentMessageId === undefined ? {} : { parentMessageId }
   const blocks = createBlocks(of)
+  /** Number of messages so far. Those of discarded attempts do not count, so that ids are equal in a later read. */
   let count = 0
+  let begun = 0
+  let attempt = 0
   /** Id of the client's message that contains the calls of the current round. */
   let holder: string | undefined
   /** The calls of the round so far. They are sent only after they are stored, because a client executes each call. */
   const calls = new Map<number, { readonly name: string; arguments: string }>()
   const nameOf = (round: number): string =>
-    `${runId}:${round}:m${++count}${parentMessageId === undefined ? '' : `:${parentMessageId}`}`
+    `${runId}:${round}:m${++count}${attempt === 0 ? '' : `r${attempt}`}${parentMessageId === undefined ? '' : `:${parentMessageId}`}`
   const close = (): AgUiEvent[] => {
     calls.clear()
     return blocks.close()
@@ -60,6 +63,9 @@ export function createThread(runId: string, parentMessageId: string | undefined)
       switch (step.type) {
         case 'round':
         case 'discard':
+          if (step.type === 'round') begun = count
+          else count = begun
+          attempt = step.attempt
           holder = undefined
           return close()
         case 'text':

@@ -4,18 +4,19 @@ import type { RunStep, StepNames } from './run-step.ts'
 
 export interface RoundEmitter {
   piece(event: DeltaEvent): RunStep[]
-  /** The model call is being retried: discard what was emitted. */
-  discard(): RunStep[]
-  /** The round is replayed from its start for a slow client. Content already emitted is skipped. */
-  repeat(): void
+  /** Begins another attempt. The content emitted before is discarded. */
+  discard(attempt: number): RunStep[]
+  /** The attempt is replayed from its start for a slow client. Content already emitted is skipped. */
+  repeat(attempt: number): RunStep[]
   complete(message: AssistantMessage): RunStep[]
 }
 
 /**
- * Turns one round's deltas into steps. The `round` step is emitted before the first other step; a round that emitted
- * nothing needs no discard.
+ * Turns the deltas of one round into steps. The `round` step is emitted before the first other step. A round that
+ * emitted nothing needs no discard.
  */
-export function createRoundEmitter(round: number, of: StepNames): RoundEmitter {
+export function createRoundEmitter(round: number, firstAttempt: number, of: StepNames): RoundEmitter {
+  let attempt = firstAttempt
   let hasEmitted = false
   let emitted = nothing()
   /** Content received since the stream started or restarted. Differs from `emitted` only during a replay. */
@@ -23,25 +24,28 @@ export function createRoundEmitter(round: number, of: StepNames): RoundEmitter {
   const emit = (steps: RunStep[]): RunStep[] => {
     if (hasEmitted || steps.length === 0) return steps
     hasEmitted = true
-    return [{ type: 'round', round, ...of }, ...steps]
+    return [{ type: 'round', round, attempt, ...of }, ...steps]
   }
-  const discard = (): RunStep[] => {
+  const discard = (next: number): RunStep[] => {
+    attempt = next
     emitted = nothing()
     seen = emitted
-    return hasEmitted ? [{ type: 'discard', round, ...of }] : []
+    return hasEmitted ? [{ type: 'discard', round, attempt, ...of }] : []
   }
   return {
     discard,
-    repeat() {
+    repeat(next) {
+      if (next !== attempt) return discard(next)
       seen = nothing()
+      return []
     },
     piece(event) {
       const content = seen
       add(content, event)
       if (content === emitted) return emit([stepOf(event, of)])
       if (covers(emitted, content)) return []
-      // The round was restarted with different content.
-      const voids = covers(content, emitted) ? [] : discard()
+      // In a run that an earlier version started, attempts of two holders can have the same number.
+      const voids = covers(content, emitted) ? [] : discard(attempt)
       const rest = restOf(piecesOf(content), emitted)
       emitted = content
       seen = content
@@ -49,7 +53,9 @@ export function createRoundEmitter(round: number, of: StepNames): RoundEmitter {
     },
     complete(message) {
       const pieces = piecesOfMessage(message)
-      const voids = seen === emitted || covers(contentOf(pieces), emitted) ? [] : discard()
+      const { attempt: stored = 0 } = message
+      const isEmitted = stored === attempt && (seen === emitted || covers(contentOf(pieces), emitted))
+      const voids = isEmitted ? [] : discard(stored)
       const rest = restOf(pieces, emitted).map((piece) => ({ ...piece, round, ...of }))
       return emit([...voids, ...rest, { type: 'completion', message, ...of }])
     },

@@ -12,9 +12,9 @@ export type StepNames = ParentNames & { readonly agent?: string }
  * its whole content, even if its deltas were not received.
  */
 export type RunStep =
-  | (StepNames & { readonly type: 'round'; readonly round: number })
-  /** Discards the pieces of this round so far; the round is restarted. */
-  | (StepNames & { readonly type: 'discard'; readonly round: number })
+  | (StepNames & { readonly type: 'round'; readonly round: number; readonly attempt: number })
+  /** Discards the pieces of this round so far. `attempt` is the attempt whose pieces follow. */
+  | (StepNames & { readonly type: 'discard'; readonly round: number; readonly attempt: number })
   | (StepNames & { readonly type: 'text' | 'reasoning'; readonly round: number; readonly text: string })
   | (StepNames & {
       readonly type: 'call'

@@ -130,23 +130,25 @@ function createRounds() {
     take(event: ThreadEvent, of: StepNames): RunStep[] {
       const thread = threadOf(of)
       if (event.type === 'round.started') {
-        rounds.delete(thread)
+        rounds.set(thread, createRoundEmitter(event.round, event.attempt ?? 0, of))
         return []
       }
-      const number = event.type === 'message.completed' ? event.message.round : event.round
-      const round = rounds.get(thread) ?? createRoundEmitter(number, of)
+      const { round: number, attempt = 0 } = placeOf(event)
+      const round = rounds.get(thread) ?? createRoundEmitter(number, attempt, of)
       rounds.set(thread, round)
       if (event.type === 'message.completed') {
         rounds.delete(thread)
         return round.complete(event.message)
       }
       if (event.type !== 'round.restarted') return round.piece(event)
-      if (event.reason !== STREAMED_AGAIN) return round.discard()
-      round.repeat()
-      return []
+      return event.reason === STREAMED_AGAIN ? round.repeat(attempt) : round.discard(attempt)
     },
   }
 }
+
+/** The round of an event, and the number of its attempt. Deltas have no number. */
+const placeOf = (event: ThreadEvent): { readonly round: number; readonly attempt?: number } =>
+  event.type === 'message.completed' ? event.message : event
 
 function ofEvent(event: RunEvent): StepNames {
   const { agent, parentToolCallId, parentMessageId } = event

@@ -32,9 +32,9 @@ test('deltas of a round count as new only after the round has started or restart
   const filter = createEventFilter()
   const delta = (round: number): boolean => filter.isNew({ type: 'text.delta', runId, round, part: 0, text: 'x' })
   expect(delta(0)).toBe(false)
-  filter.isNew(roundStarted({ runId, round: 0 }))
+  filter.isNew(roundStarted({ runId, round: 0 }, undefined))
   expect([delta(0), delta(1)]).toEqual([true, false])
-  filter.isNew(roundRestarted({ runId, round: 1 }, 'retry'))
+  filter.isNew(roundRestarted({ runId, round: 1 }, 1, 'retry'))
   expect(delta(1)).toBe(true)
 })
 
@@ -60,7 +60,9 @@ test('the filter stores only some ids and the leader’s messages, however many 
     ...member,
   })
   const areNews = (message: AssistantMessage): boolean[] =>
-    [roundStarted(roundOfMessage(message)), messageCompleted(message)].map((event) => filter.isNew(event))
+    [roundStarted(roundOfMessage(message), message.attempt), messageCompleted(message)].map((event) =>
+      filter.isNew(event),
+    )
   const emit = (message: AssistantMessage): boolean[] => {
     const news = areNews(message)
     filter.pass(message.id)

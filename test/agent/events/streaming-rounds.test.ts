@@ -33,6 +33,11 @@ describe('the streamed content of a round', () => {
     expect(after(started(0), said('a'), started(0), said('b'))).toEqual([started(0), said('b')])
   })
 
+  test('begins with the number of its last attempt', () => {
+    const again: RunEvent = { type: 'round.restarted', runId: 'r', round: 0, attempt: 1, reason: 'retry' }
+    expect(after(started(0), said('a'), again, said('b'))).toEqual([{ ...started(0), attempt: 1 }, said('b')])
+  })
+
   test('is dropped once it is stored, and is never buffered without its start', () => {
     const stored = { type: 'message.completed', runId: 'r', id: 'm:message.completed' } as RunEvent
     expect(after(started(0), said('a'), stored)).toEqual([])

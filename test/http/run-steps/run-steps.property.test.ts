@@ -122,6 +122,28 @@ describe('the chunks of a completion', () => {
     expect(ended.map(({ type }) => type)).toEqual(['round', 'text', 'discard', 'text', 'completion'])
   })
 
+  test('of an attempt replace those of an earlier attempt, also if the text begins with them', () => {
+    const text = (said: string): RunEvent => ({ type: 'text.delta', ...round, part: 0, text: said })
+    const shownOf = (...events: readonly RunEvent[]): unknown[] => {
+      const steps = createRunSteps()
+      return events
+        .flatMap((event) => steps.take(event))
+        .map((step) => (step.type === 'text' ? step.text : 'attempt' in step ? [step.type, step.attempt] : step.type))
+    }
+    const attempt = { ...round, attempt: 64 }
+    const message = { ...messageOf([{ type: 'text', text: 'The cat' }]), attempt: 64 }
+    const replaced = [['round', 0], 'The', ['discard', 64], 'The cat', 'completion']
+    expect(shownOf(started, text('The'), completed(message))).toEqual(replaced)
+    const again: RunEvent = { type: 'round.restarted', ...attempt, reason: 'resumed' }
+    expect(shownOf(started, text('The'), again, text('The cat'), completed(message))).toEqual(replaced)
+    expect(shownOf({ type: 'round.started', ...attempt }, text('The'), completed(message))).toEqual([
+      ['round', 64],
+      'The',
+      ' cat',
+      'completion',
+    ])
+  })
+
   test('are not emitted again for a message that the client already has', () => {
     const message = messageOf([{ type: 'text', text: 'known' }])
     const steps = createRunSteps({ after: message.id })

@@ -6,7 +6,7 @@ import type { ModelRequest, RequestMedia, ToolDeclaration } from '../../../domai
 import type { WarningCode } from '../../../domain/runs/run.ts'
 import { isNamed } from '../../../domain/usage/usage.ts'
 import type { Usage } from '../../../domain/usage/usage.ts'
-import { delta, roundRestarted, roundStarted } from '../../../log/run-events.ts'
+import { delta } from '../../../log/run-events.ts'
 import type { RoundOfThread } from '../../../log/run-events.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import { ModelError } from '../../../ports/model.ts'
@@ -18,6 +18,7 @@ import { fittingRequest } from '../context/context.ts'
 import type { Asked, SizedRequest } from '../context/context.ts'
 import { recordDecision } from '../record-decision.ts'
 import { declaredTools } from './model-request.ts'
+import { restartRound, startRound } from './attempts.ts'
 import { CompletionFailed } from './completion-failed.ts'
 import { sendFitting } from './send-fitting.ts'
 import { choiceOf, fittingAnswer } from './typed-answer.ts'
@@ -68,7 +69,7 @@ export async function nextCompletion(state: RunState, thread: OpenThread, asking
       const text = 'the completion took longer than one process may run'
       throw new CompletionFailed(new ModelError('timeout', text, { retryable: false, cause: error }), error.streamed)
     }
-    state.emit(roundRestarted(roundOf(thread), 'handed_over'))
+    restartRound(state, thread, 'handed_over')
     return undefined
   }
 }
@@ -89,7 +90,8 @@ async function askWithPolicy(
   const at = roundOf(thread)
   const count = (usage: Usage): Promise<void> => countUnstoredOf(state, thread, { model: model.name, usage })
   const warn = (detail: string): Promise<void> => warnOnce(state, thread, { code: 'unknown_frames', detail })
-  const target = { model, clock, at, keeper: state.writer, emit: state.emit, count, warn }
+  const retry = (): void => restartRound(state, thread, 'retry')
+  const target = { model, clock, at, keeper: state.writer, emit: state.emit, count, restart: retry, warn }
   const send = async ({ request, tokens }: SizedRequest): Promise<Completion> => {
     const { messages, missing } = await attachMedia(request.messages, session, state.reads.outputs)
     await warnOfMissing(state, missing)
@@ -98,11 +100,11 @@ async function askWithPolicy(
   const ask = (asked: Asked, sized: SizedRequest): Promise<Completion> => sendFitting(state, asked, sized, send)
   const first: Asked = { thread, tools, toolChoice: isLast ? 'none' : choiceOf(state, thread, tools) }
   const restart = async (reason: string, asked: Asked): Promise<Completion> => {
-    state.emit(roundRestarted(at, reason))
+    restartRound(state, thread, reason)
     return ask(asked, await fittingRequest(state, asked))
   }
   const sized = await fittingRequest(state, first, notices)
-  state.emit(roundStarted(at))
+  startRound(state, thread)
   const completion = await ask(first, sized)
   const demanded = isLast ? undefined : demandedChoice(thread, tools)
   if (demanded === undefined || satisfies(completion.toolCalls, requireTool))
@@ -154,6 +156,8 @@ interface Target {
   emit(event: RunEvent): void
   /** Counts the usage of an attempt that was cut off. */
   count(usage: Usage): Promise<void>
+  /** Discards the attempt's deltas, before a retry. Absent if there is no run. */
+  restart?(): void
   /** Records a warning for followers of the run. Absent if there is no run. */
   warn?(detail: string): Promise<void>
 }
@@ -175,7 +179,7 @@ export async function requestCompletion(
     // A process that was suspended may not know yet that its lease has expired. Its request would be wasted.
     target.keeper.check()
     signal.throwIfAborted()
-    if (count > 1) target.emit(roundRestarted(target.at, 'retry'))
+    if (count > 1) target.restart?.()
     streamed = []
     return streamCompletion(target, request, signal, streamed)
   }

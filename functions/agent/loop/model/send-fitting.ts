@@ -1,4 +1,3 @@
-import { roundRestarted } from '../../../log/run-events.ts'
 import { isRepairable, ModelError } from '../../../ports/model.ts'
 import type { Completion } from '../../../ports/model.ts'
 import { fittingRequest } from '../context/context.ts'
@@ -6,7 +5,7 @@ import type { Asked, SizedRequest } from '../context/context.ts'
 import { recordLimit, reducedRequest, sizeReason } from '../context/reduce.ts'
 import { sizeTrialOf, undoTrial } from '../context/size-trial.ts'
 import type { RunState } from '../run-state.ts'
-import { roundOf } from '../thread.ts'
+import { restartRound } from './attempts.ts'
 import { CompletionFailed } from './completion-failed.ts'
 
 type Send = (sized: SizedRequest) => Promise<Completion>
@@ -23,7 +22,7 @@ export async function sendFitting(state: RunState, asked: Asked, sized: SizedReq
       const error = modelErrorOf(failed)
       if (error === undefined || !isRepairable(error)) throw failed
       next = await repairOrFail(state, asked, error, failed)
-      state.emit(roundRestarted(roundOf(asked.thread), 'request_repaired'))
+      restartRound(state, asked.thread, 'request_repaired')
     }
   }
 }
@@ -43,14 +42,14 @@ async function sendOrReduce(state: RunState, asked: Asked, sized: SizedRequest, 
     if (isOfAnotherReason(error) && sizeTrialOf(state, thread) === 'open') {
       // A former holder recorded this smaller request. Its first error is not known, so the whole request is sent again.
       await undoTrial(state, asked)
-      state.emit(roundRestarted(roundOf(thread), 'context_reduced'))
+      restartRound(state, thread, 'context_reduced')
       return sendOrReduce(state, asked, await fittingRequest(state, asked), send)
     }
     const reason = sizeReason(error, asked, sized)
     if (reason === undefined || (reason === 'possible' && !(await mayTrySmaller(state, asked)))) throw failed
     const smaller = await reducedRequest(state, asked, { sized, error, reason })
     if (smaller === undefined) throw failed
-    state.emit(roundRestarted(roundOf(thread), 'context_reduced'))
+    restartRound(state, thread, 'context_reduced')
     try {
       return await send(smaller)
     } catch (again) {

@@ -67,12 +67,21 @@ export function blockItem(block: Block, status: ItemStatus): MessageItem | Reaso
     : { id, type: 'reasoning', status, summary: [], content }
 }
 
-/** The id of a block: its run, its round, and its index among the round's blocks. */
-export const blockId = (kind: BlockKind, run: string, round: number, place: number | string): string =>
-  `${kind === 'text' ? 'msg' : 'rs'}_${run}_${round}_${place}`
+interface BlockPlace {
+  readonly kind: BlockKind
+  readonly runId: string
+  readonly round: number
+  readonly attempt: number
+  /** The index among the blocks of the attempt. */
+  readonly place: number
+}
+
+/** The id of a block. It has the number of the attempt, unless that is the round's first one. */
+export const blockId = ({ kind, runId, round, attempt, place }: BlockPlace): string =>
+  `${kind === 'text' ? 'msg' : 'rs'}_${runId}_${round}_${place}${attempt === 0 ? '' : `r${attempt}`}`
 
 /** The blocks of a completion, in order. Consecutive parts of one kind without a call between them form one block. */
-export function blocksOf(message: Pick<AssistantMessage, 'runId' | 'round' | 'parts'>): Block[] {
+export function blocksOf(message: Pick<AssistantMessage, 'runId' | 'round' | 'attempt' | 'parts'>): Block[] {
   const blocks: { kind: BlockKind; text: string }[] = []
   let isOpen = false
   for (const part of message.parts) {
@@ -85,7 +94,8 @@ export function blocksOf(message: Pick<AssistantMessage, 'runId' | 'round' | 'pa
     else if (part.text !== '') blocks.push({ kind: part.type, text: part.text })
     isOpen = blocks.length > 0
   }
-  return blocks.map((block, place) => ({ ...block, id: blockId(block.kind, message.runId, message.round, place) }))
+  const { runId, round, attempt = 0 } = message
+  return blocks.map((block, place) => ({ ...block, id: blockId({ kind: block.kind, runId, round, attempt, place }) }))
 }
 
 const callPlace = ({ id, runId, round, sequence, parentMessageId }: ToolMessage): string =>

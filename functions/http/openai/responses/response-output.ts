@@ -50,12 +50,12 @@ export function createResponseOutput({ where, withCalls }: Shown): ResponseOutpu
         case 'round': {
           const events = close()
           begun.clear()
-          texts.begin(step.round)
+          texts.begin(step, isBegun())
           return events
         }
         case 'discard':
           begun.clear()
-          return isBegun() ? texts.discard() : []
+          return isBegun() ? texts.discard(step.attempt) : []
         case 'text':
         case 'reasoning':
           return isBegun() ? texts.piece(step.type, step.text) : []

@@ -5,6 +5,7 @@ import type { Block, BlockKind, OutputItem } from './response-items.ts'
 /**
  * One event of a Response's stream. Sequence numbers count characters, not chunks. So the same text has the same
  * numbers, however it was streamed. A chunk has the number of its last character. A client can resume after any number.
+ * Each attempt at a completion has a range of numbers, so that a client can resume after a discarded attempt, too.
  */
 export interface ResponseEvent {
   readonly type: string
@@ -67,13 +68,20 @@ export function ownCallEvents(writer: ResponseWriter, call: WaitingCall): Respon
   ]
 }
 
+/**
+ * Sequence numbers of one attempt. An attempt whose items have more characters can be streamed, but a client that
+ * resumes after it misses characters of the next attempt.
+ */
+const ATTEMPT_NUMBERS = 2 ** 20
+
 /** Writes the text and reasoning of a round; one block is open at a time. */
 export interface TextWriter {
-  begin(round: number): void
+  /** Begins a round with this attempt. `isShown`: whether the round belongs to this Response. */
+  begin(round: { readonly round: number; readonly attempt: number }, isShown: boolean): void
   piece(kind: BlockKind, delta: string): ResponseEvent[]
   close(): ResponseEvent[]
-  /** Discards the round for a retry. The streamed content cannot be withdrawn, but no stored item contains it. */
-  discard(): ResponseEvent[]
+  /** Begins another attempt. The streamed content cannot be withdrawn, but no stored item contains it. */
+  discard(attempt: number): ResponseEvent[]
 }
 
 export function createTextWriter(writer: ResponseWriter, runId: () => string): TextWriter {
@@ -81,8 +89,9 @@ export function createTextWriter(writer: ResponseWriter, runId: () => string): T
   let open: (Block & { readonly place: number }) | undefined
   let round = { number: 0, attempt: 0, blocks: 0, begun: 0 }
   return {
-    begin(number) {
-      round = { number, attempt: 0, blocks: 0, begun: writer.number }
+    begin({ round: number, attempt }, isShown) {
+      round = { number, attempt, blocks: 0, begun: writer.number }
+      if (isShown) writer.number = startOf(round)
     },
     piece(kind, delta) {
       if (delta === '') return []
@@ -94,21 +103,19 @@ export function createTextWriter(writer: ResponseWriter, runId: () => string): T
       return [...before, ...begun, event(`response.${nameOf(kind)}.delta`, fields, delta.length)]
     },
     close: () => closeAs('completed'),
-    discard() {
+    discard(attempt) {
       const events = closeAs('incomplete')
       const kept = items.filter((one) => one.round !== round.number)
       items.splice(0, items.length, ...kept)
-      // The next attempt starts again with the sequence number of the round's start.
-      writer.number = round.begun
-      round = { ...round, attempt: round.attempt + 1, blocks: 0 }
+      round = { ...round, attempt, blocks: 0 }
+      writer.number = startOf(round)
       return events
     },
   }
 
   function begin(kind: BlockKind): ResponseEvent[] {
-    const place = round.attempt === 0 ? round.blocks : `${round.blocks}r${round.attempt}`
-    round.blocks++
-    open = { kind, id: blockId(kind, runId(), round.number, place), text: '', place: writer.place() }
+    const id = blockId({ kind, runId: runId(), round: round.number, attempt: round.attempt, place: round.blocks++ })
+    open = { kind, id, text: '', place: writer.place() }
     return [
       event('response.output_item.added', { output_index: open.place, item: blockItem(open, 'in_progress') }),
       event('response.content_part.added', { ...placeOf(open), part: contentPart({ kind, text: '' }) }),
@@ -128,6 +135,10 @@ export function createTextWriter(writer: ResponseWriter, runId: () => string): T
     ]
   }
 }
+
+/** The first sequence number of an attempt. `begun`: that of the round's first attempt. */
+const startOf = ({ begun, attempt }: { readonly begun: number; readonly attempt: number }): number =>
+  begun + attempt * ATTEMPT_NUMBERS
 
 const nameOf = (kind: BlockKind): string => (kind === 'text' ? 'output_text' : 'reasoning_text')
 const moreOf = (kind: BlockKind): object => (kind === 'text' ? { logprobs: [] } : {})

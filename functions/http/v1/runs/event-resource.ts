@@ -1,6 +1,7 @@
 import type { z } from '@hono/zod-openapi'
 import type { CallProgressEvent, RunEvent } from '../../../domain/events.ts'
 import { definedFields } from '../../../domain/defined-fields.ts'
+import { attemptField } from '../../../domain/runs/attempt.ts'
 import { messageResource, parentFields } from '../messages/resource.ts'
 import { runResource } from './resource.ts'
 import type { WaitingCall } from './resource.ts'
@@ -59,9 +60,9 @@ export function eventResource(session: string, event: RunEvent, calls: readonly 
     case 'tool_call.progress':
       return { type: event.type, ...base, ...progressFields(event) }
     case 'round.started':
-      return { type: event.type, ...base, round: event.round }
+      return { type: event.type, ...base, round: event.round, ...attemptField(event.attempt) }
     case 'round.restarted':
-      return { type: event.type, ...base, round: event.round, reason: event.reason }
+      return { type: event.type, ...base, round: event.round, ...attemptField(event.attempt), reason: event.reason }
     case 'context.nearly_full':
       return { type: event.type, ...base, messages: event.messages, threshold: event.threshold }
     case 'context.consolidated':

@@ -10,6 +10,10 @@ const base = {
   ...parentNames,
 }
 const round = z.number().int()
+const attempt = z.number().int().optional().openapi({
+  description:
+    'The number of the attempt whose deltas follow. Absent for the first attempt; later ones have greater numbers.',
+})
 
 /** The `data` of a server-sent event. */
 export const RunEventSchema = z
@@ -20,8 +24,8 @@ export const RunEventSchema = z
       run: RunSchema,
     }),
     z.object({ type: z.literal('run.started'), ...base, run: RunSchema, message: MessageSchema.optional() }),
-    z.object({ type: z.literal('round.started'), ...base, round }),
-    z.object({ type: z.literal('round.restarted'), ...base, round, reason: z.string() }),
+    z.object({ type: z.literal('round.started'), ...base, round, attempt }),
+    z.object({ type: z.literal('round.restarted'), ...base, round, attempt, reason: z.string() }),
     z.object({
       type: z.enum(['text.delta', 'reasoning.delta']),
       ...base,

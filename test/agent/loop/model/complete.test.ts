@@ -53,6 +53,7 @@ function ask(attempts: readonly Attempt[], signal = new AbortController().signal
     keeper: { startWatchdog: () => () => undefined, check },
     emit,
     count: async (usage: Usage) => void counted.push(usage),
+    restart: () => emit({ type: 'round.restarted', runId: 'r', round: 2, reason: 'retry' }),
   }
   const completion = requestCompletion(target, { request: REQUEST, tokens: 50 }, signal)
   return { completion, waits, events, counted, asked: () => asked }

@@ -147,7 +147,8 @@ async function startAtOnce(
   { owner, now, claimed, left }: { owner: string; now: number; claimed: readonly Action[]; left?: SessionMessages },
 ): Promise<Enqueued | undefined> {
   const { table, bodies } = rows
-  const run = startedRun(accepted, now)
+  const generation = numberAt(header, 'gen') ?? 0
+  const run = startedRun(accepted, now, generation + 1)
   const head = textAt(header, 'head')
   const message = messageOfInput(accepted, run, nextId(head, now), now)
   const [body = {}, ...texts] = await bodies.store(key, [
@@ -161,7 +162,7 @@ async function startAtOnce(
     {
       update: headerKey(key),
       when: all(
-        ...[live, is('gen', numberAt(header, 'gen') ?? 0), tailBelow(run.id)],
+        ...[live, is('gen', generation), tailBelow(run.id)],
         ...[absent('lease_until'), absent('active_run'), is('queued', 0)],
         ...[...started.when, ...opened.when],
       ),

@@ -86,6 +86,7 @@ export function putRun(key: SessionKey, run: Run, texts: readonly TextFields[], 
     ...runKey(key, run.id),
     status: run.status,
     started_at: run.startedAt,
+    started_gen: run.startGeneration,
     since,
     ...joined(texts),
   })
@@ -131,8 +132,8 @@ export const removeSteering = (key: SessionKey, { id, onBusy }: Pick<Run, 'id' |
  * Returns the change that starts a queued run after the message `since`. It removes the run's input, which is now a
  * message.
  */
-export const startedChange = (startedAt: number, since: string | undefined): Change => ({
-  set: { status: 'running', started_at: startedAt, since },
+export const startedChange = ({ startedAt, startGeneration }: Run, since: string | undefined): Change => ({
+  set: { status: 'running', started_at: startedAt, started_gen: startGeneration, since },
   remove: namesOf('input'),
 })
 
@@ -192,6 +193,7 @@ export async function runOf(bodies: Bodies, key: SessionKey, item: Item, header:
       mergedAs: textAt(item, 'merged_as'),
       startedAt: numberAt(item, 'started_at'),
       endedAt: numberAt(item, 'ended_at'),
+      startGeneration: numberAt(item, 'started_gen'),
     }),
     rounds: numberAt(active ?? item, 'rounds') ?? 0,
     usage: sumOf(usageByAgent),

@@ -80,7 +80,7 @@ async function start(
   const { value: lowest } = await queuedRuns(rows, key, header).next()
   if (lowest === undefined) return undefined
   const before = await runOf(bodies, key, lowest, undefined)
-  const run = dequeuedRun(before, now)
+  const run = dequeuedRun(before, now, seen.generation + 1)
   const message = messageOfInput(before, run, nextId(state.head, now), now)
   const texts = message === undefined ? [] : await bodies.store(key, textsOfMessage(message))
   const change = { owner, now, runId: run.id, message, isLatest: textAt(header, 'tail') === run.id }
@@ -92,7 +92,7 @@ async function start(
       change: together(started.change, { add: { queued: -1 } }),
     },
     ...started.actions,
-    { update: runKey(key, run.id), when: isQueued, change: startedChange(run.startedAt ?? now, state.head) },
+    { update: runKey(key, run.id), when: isQueued, change: startedChange(run, state.head) },
     ...removeSteering(key, run),
     ...(message === undefined ? [] : [putMessage(key, message, texts)]),
     ...renewExpiry(key, header, now),

@@ -99,7 +99,7 @@ export function atStart(
     begin = startedRun,
   }: { readonly owner: string; readonly now: number; readonly begin?: typeof startedRun },
 ): { row: SessionRow; started: Started } {
-  const run = begin(queued, now)
+  const run = begin(queued, now, row.generation + 1)
   const message = queued.input && messageOfInput(queued, run, nextId(row.head ?? undefined, now), now)
   const counted = message === undefined ? row : withCounted(row, [message])
   const totals = totalsOf(row)

@@ -1,0 +1,45 @@
+import type { AssistantMessage } from '../messages/message.ts'
+import type { Run } from './run.ts'
+
+/** Attempts at one completion that one holder can number. A holder makes at most some 50: retries and changed requests. */
+const ATTEMPTS_OF_HOLDER = 64
+
+/** The state from which a holder numbers its attempts at a thread's next completion. */
+export interface AttemptState {
+  readonly run: Pick<Run, 'startGeneration' | 'notices'>
+  /** The stored completions of the thread in this run. */
+  readonly completions: readonly Pick<AssistantMessage, 'position'>[]
+  /** The generation of the holder's lease. */
+  readonly generation: number
+  /** How many attempts at this completion the holder has discarded. */
+  readonly discarded: number
+}
+
+/**
+ * The number of an attempt at a completion. The first attempt has 0. A later attempt has a greater number, also if a
+ * later holder makes it. Numbers may have gaps.
+ */
+export function attemptNumber({ generation, discarded, ...state }: AttemptState): number {
+  const first = firstGeneration(state) ?? generation
+  return (generation - first) * ATTEMPTS_OF_HOLDER + Math.min(discarded, ATTEMPTS_OF_HOLDER - 1)
+}
+
+/**
+ * The first generation that could request the thread's next completion. No write of another thread changes it, so all
+ * holders that request this completion derive an equal value. Undefined for a run that an earlier version started.
+ */
+function firstGeneration({ run, completions }: Pick<AttemptState, 'run' | 'completions'>): number | undefined {
+  const pause = run.notices?.findLast(({ type }) => type === 'run.paused')
+  const paused = pause?.type === 'run.paused' ? pause.generation : undefined
+  const generations = [
+    run.startGeneration,
+    ...completions.map(({ position }) => position?.generation),
+    // The release and the next take each raise the generation.
+    paused === undefined ? undefined : paused + 2,
+  ].filter((one) => one !== undefined)
+  return generations.length === 0 ? undefined : Math.max(...generations)
+}
+
+/** The field of an attempt's number. It is absent for the first attempt. */
+export const attemptField = (attempt: number | undefined): { readonly attempt?: number } =>
+  attempt === undefined || attempt === 0 ? {} : { attempt }
