@@ -731,6 +731,8 @@ export type RunEvent = {
   /** Message id of the delegate call; call ids may repeat. */
   readonly parent_message_id?: string
   readonly round: number
+  /** The number of the attempt whose deltas follow. Absent for the first attempt; later ones have greater numbers. */
+  readonly attempt?: number
 } | {
   readonly type: "round.restarted"
   readonly session_id: string
@@ -740,6 +742,8 @@ export type RunEvent = {
   /** Message id of the delegate call; call ids may repeat. */
   readonly parent_message_id?: string
   readonly round: number
+  /** The number of the attempt whose deltas follow. Absent for the first attempt; later ones have greater numbers. */
+  readonly attempt?: number
   readonly reason: string
 } | {
   readonly type: "text.delta" | "reasoning.delta"
