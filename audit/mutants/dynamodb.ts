@@ -146,7 +146,7 @@ export const DYNAMODB_MUTANTS = [
     ['a start at once asks for no queue', "absent('active_run'), is('queued', 0)],\n", "absent('active_run')],\n"],
     [
       'a start at once asks for no generation',
-      "live, is('gen', numberAt(header, 'gen') ?? 0), tailBelow(run.id)",
+      "live, is('gen', generation), tailBelow(run.id)",
       'live, tailBelow(run.id)',
     ],
   ]),

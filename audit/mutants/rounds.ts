@@ -162,7 +162,7 @@ export const ROUND_MUTANTS = [
       '  if (!(error instanceof ModelError)) return false\n',
     ],
     ['failed attempts stay in what had streamed', '    streamed = []\n    return', '    return'],
-    ['a retry is not told', 'if (count > 1) target.emit', 'if (count > 9) target.emit'],
+    ['a retry is not told', 'if (count > 1) target.restart', 'if (count > 9) target.restart'],
     ['no wait between attempts', 'const wait = waitAfter(error, attemptNumber)', 'const wait = 0'],
   ]),
 ]

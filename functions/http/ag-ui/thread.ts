@@ -35,7 +35,7 @@ export function createThread(runId: string, parentMessageId: string | undefined)
   const of: Of = parentMessageId === undefined ? {} : { subagentRunId: parentMessageId }
   const member = parentMessageId === undefined ? {} : { parentMessageId }
   const blocks = createBlocks(of)
-  /** Number of messages so far. Those of discarded attempts do not count, so that ids are equal in a later read. */
+  /** Number of messages so far. Messages of discarded attempts do not count, so that ids are equal in a later read. */
   let count = 0
   let begun = 0
   let attempt = 0
