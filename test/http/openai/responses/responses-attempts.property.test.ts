@@ -91,7 +91,7 @@ async function playRounds(rounds: readonly Round[]): Promise<void> {
 /** Resumes the Response after each of its events. */
 async function comparePrefixes(client: OpenAI): Promise<void> {
   const live: StreamEvent[] = []
-  for await (const event of await client.responses.create({ model: 'default', input: 'Go', stream: true }))
+  for await (const event of await client.responses.create({ model: 'default:calls', input: 'Go', stream: true }))
     live.push(event)
   const [created] = live
   if (created?.type !== 'response.created') throw new Error('the stream begins with the Response')
