@@ -35,23 +35,18 @@ export function createThread(runId: string, parentMessageId: string | undefined)
   const of: Of = parentMessageId === undefined ? {} : { subagentRunId: parentMessageId }
   const member = parentMessageId === undefined ? {} : { parentMessageId }
   const blocks = createBlocks(of)
-  /** Number of messages so far. Messages of discarded attempts do not count, so that ids are equal in a later read. */
-  let count = 0
-  let begun = 0
-  let attempt = 0
+  const names = createNames(runId, parentMessageId)
   /** Id of the client's message that contains the calls of the current round. */
   let holder: string | undefined
   /** The calls of the round so far. They are sent only after they are stored, because a client executes each call. */
   const calls = new Map<number, { readonly name: string; arguments: string }>()
-  const nameOf = (round: number): string =>
-    `${runId}:${round}:m${++count}${attempt === 0 ? '' : `r${attempt}`}${parentMessageId === undefined ? '' : `:${parentMessageId}`}`
   const close = (): AgUiEvent[] => {
     calls.clear()
     return blocks.close()
   }
   const called = (round: number): AgUiEvent[] =>
     [...calls].flatMap(([sequence, call]) => {
-      holder ??= nameOf(round)
+      holder ??= names.next(round)
       const toolCallId = agUiCallId({ runId, round, sequence, ...member })
       const start = { type: 'TOOL_CALL_START', toolCallId, toolCallName: call.name, parentMessageId: holder, ...of }
       const whole = { type: 'TOOL_CALL_ARGS', toolCallId, delta: call.arguments, ...of }
@@ -63,14 +58,12 @@ export function createThread(runId: string, parentMessageId: string | undefined)
       switch (step.type) {
         case 'round':
         case 'discard':
-          if (step.type === 'round') begun = count
-          else count = begun
-          attempt = step.attempt
+          names.begin(step)
           holder = undefined
           return close()
         case 'text':
         case 'reasoning': {
-          const { messageId, events } = blocks.piece(step.type, step.text, () => nameOf(step.round))
+          const { messageId, events } = blocks.piece(step.type, step.text, () => names.next(step.round))
           if (step.type === 'text') holder ??= messageId
           return events
         }
@@ -93,6 +86,21 @@ export function createThread(runId: string, parentMessageId: string | undefined)
           return step satisfies never
       }
     },
+  }
+}
+
+/** Names the messages of a thread. Messages of discarded attempts do not count, so that ids are equal in a later read. */
+function createNames(runId: string, parentMessageId: string | undefined) {
+  const thread = parentMessageId === undefined ? '' : `:${parentMessageId}`
+  let [count, before, attempt] = [0, 0, 0]
+  return {
+    /** Begins a round, or another attempt at its completion. */
+    begin(step: Extract<RunStep, { type: 'round' | 'discard' }>): void {
+      if (step.type === 'round') before = count
+      else count = before
+      attempt = step.attempt
+    },
+    next: (round: number): string => `${runId}:${round}:m${++count}${attempt === 0 ? '' : `r${attempt}`}${thread}`,
   }
 }
 
