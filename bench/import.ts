@@ -84,7 +84,7 @@ function row(name: string, seconds: number, bytes: number, command: Imported, pr
 async function importAll(program: RunningProgram, files: string): Promise<Imported> {
   const { url } = program.client
   const begun = performance.now()
-  const argv = ['functions/cli/commands/import.ts', 'claude-code', files, '--url', url]
+  const argv = ['functions/cli/tooltrail.ts', 'import', 'claude-code', files, '--url', url]
   const command = spawn(process.execPath, argv, { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] })
   const ended = once(command, 'exit')
   let reported = ''

@@ -1,5 +1,6 @@
 import { isAbsolute, resolve } from 'node:path'
 import { InvalidArgumentError } from 'commander'
+import { MISUSED } from '../runtime/command.ts'
 import type { MetadataQuery } from '../client/client.ts'
 import { ULID_PATTERN, isSessionId, isTenant } from '../domain/ids.ts'
 
@@ -38,17 +39,17 @@ export function sessionId(text: string): string {
   )
 }
 
-/** Parses an address. An empty text, from an empty variable, stays empty. */
+/** Parses an address. An empty text, from an empty variable, stays empty. The error does not quote a password. */
 export function address(text: string): string {
   const fault = text === '' ? undefined : addressFault(text)
   if (fault === undefined) return text
-  throw new InvalidArgumentError(`It ${fault}`)
+  throw new Failed(`--url ${fault}. Run with --help to see what there is.`, MISUSED)
 }
 
-/** Parses a key; empty if it comes from an empty variable. */
+/** Parses a key; empty if it comes from an empty variable. The error does not quote the key. */
 export function keyText(text: string): string {
   if (/^[\x21-\x7e]*$/.test(text)) return text
-  throw new InvalidArgumentError('It must be a key as it was printed: tt_…')
+  throw new Failed('--key must be a key as it was printed: tt_…. Run with --help to see what there is.', MISUSED)
 }
 
 export function value(text: string): string {
@@ -83,7 +84,7 @@ export const metadataQuery = ({ folder, source, branch }: PlaceOptions): Metadat
 })
 
 /** Returns why a text is not the address of a program, as a part of a sentence. Undefined if it is a valid address. */
-export function addressFault(text: string): string | undefined {
+function addressFault(text: string): string | undefined {
   const address = URL.parse(text)
   if (address === null || !/^https?:$/.test(address.protocol))
     return 'must be an http or https address such as https://api.example.com'

@@ -1,5 +1,5 @@
 import { ApiProblem } from '../client/problem.ts'
-import { isUnreachable, MISUSED, NOT_RUNNING, printable } from '../runtime/command.ts'
+import { isUnreachable, MISUSED, NOT_RUNNING, NotRunning, printable } from '../runtime/command.ts'
 import { causeOf } from './commands/doctor.ts'
 import { Failed } from './input.ts'
 import { oneLine } from './terminal.ts'
@@ -32,7 +32,7 @@ function nextStep({ code, status }: ApiProblem, url: string): string {
 /** The exit code of an error. A rejected query field is a mistake on the command line. */
 export function exitCodeOf(error: unknown): number {
   if (error instanceof Failed) return error.exitCode
-  if (isUnreachable(error)) return NOT_RUNNING
+  if (isUnreachable(error) || error instanceof NotRunning) return NOT_RUNNING
   const isRefused = error instanceof ApiProblem && error.code === 'invalid_request'
   return isRefused && error.problem.errors?.some(({ path }) => path.startsWith('query.')) === true ? MISUSED : 1
 }

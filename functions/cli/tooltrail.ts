@@ -1,72 +1,31 @@
-import { Command, Option } from 'commander'
+import complete from '@bomb.sh/tab/commander'
+import { Option } from 'commander'
 import { MISUSED } from '../runtime/command.ts'
 import { reportLostOutput } from '../runtime/output-errors.ts'
-import { VERSION } from '../runtime/version.ts'
-import { Failed, address, count, keyText, sessionId, tenantName } from './input.ts'
+import { writeToTerminal } from '../runtime/terminal-output.ts'
 import type { ExportOptions } from './commands/export.ts'
 import type { TailOptions } from './commands/tail.ts'
-import { addListCommands } from './list-commands.ts'
 import { whileConnected } from './connect.ts'
 import type { Connection, ConnectionOptions } from './connect.ts'
+import { connectionOptions, createProgram, environmentOption } from './global-options.ts'
+import { count, Failed, sessionId } from './input.ts'
+import { addListCommands } from './list-commands.ts'
+import { addImportCommand, addOperationCommands } from './operation-commands.ts'
 import { exitCodeOf, lineOf } from './refusals.ts'
-import { isInteractive, note, oneLine, pipedInput } from './terminal.ts'
-import { writeToTerminal } from '../runtime/terminal-output.ts'
+import { isInteractive, pipedInput } from './terminal.ts'
 
-const program = new Command('tooltrail')
-  .description(
-    'Agents that never forget what they did. Works on the data folder of this machine, or with --url on any address.',
-  )
-  .version(VERSION)
-  .addOption(
-    new Option('--url <address>', 'where a program runs; without it: this machine')
-      .env('TOOLTRAIL_URL')
-      .argParser(address),
-  )
-  .addOption(
-    new Option('--key <key>', 'API key: of the program at --url, or of the data folder of this machine')
-      .env('TOOLTRAIL_KEY')
-      .argParser(keyText),
-  )
-  .addOption(
-    new Option('--tenant <tenant>', 'of the data folder of this machine, where no key says so')
-      .default('default')
-      .argParser(tenantName),
-  )
-  .configureOutput({
-    outputError: (text, write) =>
-      write(oneLine(`${text.trimEnd().replace(/\.?$/, '.')} Run with --help to see what there is.`, 2_000) + '\n'),
-  })
-  .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : MISUSED))
-  .configureHelp({ showGlobalOptions: true })
-  .addHelpText(
-    'after',
-    '\nExit codes: 0 done, 1 failed, 2 a mistake on the command line, or needs attention (doctor, status --env), 3 a run waits for a person, or no program responds, 130 interrupted.',
-  )
+const program = createProgram()
 
 /** Aborts when the reader of the output, such as `head`, has closed it. */
 const readerGone = new AbortController()
 
-/** Returns the connection that the options describe. An empty variable counts as not set. */
-function place(): ConnectionOptions {
-  const { url = '', key = '', tenant } = program.opts<ConnectionOptions>()
-  if (url + key !== '' && program.getOptionValueSource('tenant') === 'cli')
-    throw new Failed(
-      '--tenant is only for the data folder without a key. With --url or --key, the key decides the tenant.',
-      MISUSED,
-    )
-  return { tenant, ...(url === '' ? {} : { url }), ...(key === '' ? {} : { key }) }
-}
-
-const on = (work: (connection: Connection) => Promise<void>): Promise<void> => whileConnected(place(), work)
+const on = (work: (connection: Connection) => Promise<void>): Promise<void> =>
+  whileConnected(connectionOptions(program), work)
 
 program
   .command('start')
   .description('start the program (PORT, HOST and the other settings come from the environment)')
-  .action(async () => {
-    const [unknown] = given([])
-    if (unknown !== undefined) throw new Failed(`start takes no ${unknown}. See: tooltrail start --help`, MISUSED)
-    await (await import('../runtime/local/run.ts')).runProgram()
-  })
+  .action(async () => (await import('../runtime/local/run.ts')).runProgram())
 
 program
   .command('chat [text...]')
@@ -83,7 +42,7 @@ program
     const { converse, say } = await import('./commands/chat.ts')
     if (input === '' && !isInteractive())
       throw new Failed('There is no input. Give a text: tooltrail chat -p "…"', MISUSED)
-    await whileConnected({ ...place(), takesWork: true }, ({ client }) =>
+    await whileConnected({ ...connectionOptions(program), takesWork: true }, ({ client }) =>
       input === '' ? converse(client, options) : say(client, input, options),
     )
   })
@@ -139,96 +98,25 @@ program
   .description('look for what keeps Tooltrail from working')
   .action(async () => {
     const { doctor } = await import('./commands/doctor.ts')
-    await doctor(place())
+    await doctor(connectionOptions(program))
   })
 
 program
   .command('status')
   .description('show what a program is doing; with --env a deployed environment on one screen')
-  .option('--env <environment>', 'a deployed environment')
+  .addOption(environmentOption())
   .option('--count', 'with --env: count the documents of the log, which reads the whole table')
   .option('--json', 'as JSON')
-  .action(async ({ env, count: counts, ...options }: { env?: string; count?: boolean; json?: boolean }) => {
-    const flags = (['count', 'json'] as const).filter((name) => ({ count: counts, json: options.json })[name] === true)
-    if (env !== undefined)
-      return own(
-        () => import('./commands/environment-status.ts'),
-        ['--env', env, ...flags.map((name) => `--${name}`), ...given([])],
-      )
-    if (counts === true) throw new Failed('--count needs --env. See: tooltrail status --help', MISUSED)
+  .action(async ({ env, ...options }: { env?: string; count?: boolean; json?: boolean }) => {
+    if (env !== undefined) return (await import('./commands/environment-status.ts')).showEnvironment(env, options)
+    if (options.count === true) throw new Failed('--count needs --env. See: tooltrail status --help', MISUSED)
     const { showStatus } = await import('./commands/status.ts')
     await on((connection) => showStatus(connection, options))
   })
 
-/** Commands that parse their own argv. `takes`: the global options they accept. */
-const OWN = {
-  keys: { description: 'create, list, cap and revoke API keys', takes: [], load: () => import('./commands/keys.ts') },
-  rebuild: {
-    description: 'rebuild the history index from the log',
-    takes: [],
-    load: () => import('./commands/rebuild.ts'),
-  },
-  redrive: {
-    description: 'retry the dead letters of a deployed environment',
-    takes: [],
-    load: () => import('./commands/redrive.ts'),
-  },
-  smoke: {
-    description: 'try a program that runs somewhere, step by step',
-    takes: ['url', 'key'],
-    load: () => import('./commands/smoke.ts'),
-  },
-  slack: { description: 'set up a Slack app', takes: [], load: () => import('./commands/slack.ts') },
-  webhook: {
-    description: 'send a webhook a signed sample',
-    takes: ['url'],
-    load: () => import('./commands/webhook.ts'),
-  },
-} as const
-for (const [name, { description, takes, load }] of Object.entries(OWN))
-  ownCommand(name, description).action(async (_words, _options, command: Command) => {
-    const isHere = ['keys', 'rebuild'].includes(name) && !command.args.some((word) => /^--(?:env|help)\b/.test(word))
-    if (isHere && program.getOptionValueSource('url') === 'env' && program.opts<ConnectionOptions>().url !== '')
-      note(
-        `${name} is about the data folder of this machine, not about TOOLTRAIL_URL; name an environment with --env\n`,
-      )
-    await own(load, [...command.args, ...given(takes)])
-  })
-
-ownCommand('import', 'bring the sessions of other programs: claude-code, codex, langgraph-sqlite, …').action(
-  async (_words, _options, command: Command) => {
-    const bring = (rest: readonly string[]): Promise<void> =>
-      own(() => import('./commands/import.ts'), [...command.args, ...rest])
-    if (place().url !== undefined || command.args.some((word) => word === '--help' || word === '-h'))
-      return bring(given(['url', 'key']))
-    await on(({ url, key = '' }) => bring(['--url', url, '--key', key]))
-  },
-)
-
-function ownCommand(name: string, description: string): Command {
-  return program
-    .command(`${name} [words...]`)
-    .description(description)
-    .allowUnknownOption()
-    .helpOption(false)
-    .addHelpText('after', `\nWhat it takes: tooltrail ${name} --help`)
-}
-
-/**
- * Returns the global options as argv. They are the options that the command accepts, and all options that were typed.
- * The command rejects a typed option that it does not accept.
- */
-function given(known: readonly string[]): string[] {
-  return Object.entries(program.opts<Record<string, string>>()).flatMap(([name, value]) =>
-    program.getOptionValueSource(name) === 'cli' || (known.includes(name) && value !== '') ? [`--${name}`, value] : [],
-  )
-}
-
-/** Runs a command that parses its own argv. */
-async function own(load: () => Promise<unknown>, argv: readonly string[]): Promise<void> {
-  process.argv.splice(2, process.argv.length, ...argv)
-  await load()
-}
+addImportCommand(program)
+addOperationCommands(program)
+complete(program, { completionCommandName: 'completion' })
 
 process.stdout.on('error', () => readerGone.abort())
 reportLostOutput()

@@ -123,7 +123,7 @@ test('the page requests a key once one exists, and stores it for its tab only', 
     await page.getByText('No session yet').waitFor()
     const made = execFileSync(
       process.execPath,
-      ['functions/cli/commands/keys.ts', 'create', '--tenant', 'default', '--scope', 'admin'],
+      ['functions/cli/tooltrail.ts', 'keys', 'create', '--tenant', 'default', '--scope', 'admin'],
       { env: { ...process.env, TOOLTRAIL_DATA: keyed.folder }, encoding: 'utf8' },
     )
     const key = /tt_\S+/.exec(made)?.[0] ?? ''

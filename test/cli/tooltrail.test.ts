@@ -242,7 +242,7 @@ describe('tooltrail', () => {
       3,
       /^nothing responds at http:\/\/127\.0\.0\.1:1: /,
     ],
-    [['--url', 'http://127.0.0.1:1', 'keys', 'list'], 2, /^Unknown option '--url'/],
+    [['--url', 'http://127.0.0.1:1', 'keys', 'list'], 2, 'keys list takes no --url. See: tooltrail keys list --help\n'],
     [['search', 'x', '--role', 'boss'], 2, /^error: option '--role <role>' argument 'boss' is invalid/],
     [
       ['search', 'x', '--since', 'soon'],
@@ -251,7 +251,7 @@ describe('tooltrail', () => {
     ],
     [['sessions', '--limit', '0'], 2, /It must be a whole number above 0/],
     [['sessions', '--run-status', 'odd'], 2, /Allowed choices are queued, running, paused, completed/],
-    [['--url', 'ftp://x', 'sessions'], 2, /It must be an http or https address/],
+    [['--url', 'ftp://x', 'sessions'], 2, /^--url must be an http or https address/],
     [
       ['--url', 'http://127.0.0.1:1', 'sessions'],
       3,
@@ -260,7 +260,7 @@ describe('tooltrail', () => {
     [
       ['--url', 'http://127.0.0.1:1', '--key', 'tt_a\nb', 'sessions'],
       2,
-      /argument 'tt_a b' is invalid\. It must be a key/,
+      '--key must be a key as it was printed: tt_…. Run with --help to see what there is.\n',
     ],
     [['--tenant', 'acme', 'sessions'], 2, /^--tenant is only for the data folder without a key\. /],
     ...(['show', 'tail', 'context', 'export'] as const).map(
@@ -269,7 +269,6 @@ describe('tooltrail', () => {
     [['chat', '--session', '../x', 'hi'], 2, /The id of a session has 1–128 of A-Z a-z 0-9/],
     [['search', 'x', '--session', '..'], 2, /The id of a session has 1–128 of A-Z a-z 0-9/],
     [['start', '--key', 'tt_a'], 2, 'start takes no --key. See: tooltrail start --help\n'],
-    [['status', '--env', 'dev', '--json'], 2, /^unexpected: --json\. /],
     [['status', '--count'], 2, '--count needs --env. See: tooltrail status --help\n'],
     [['status', '--cuont'], 2, /^error: unknown option '--cuont'/],
     [
@@ -286,7 +285,7 @@ describe('tooltrail', () => {
     [['chat', '--agent', 'nobody', 'hi'], 1, /^there is no agent nobody\. See which there are in agents\.json/],
     [['show'], 2, "error: missing required argument 'session'. Run with --help to see what there is.\n"],
     [['dance'], 2, /^error: unknown command 'dance'/],
-    [['keys', 'dance'], 2, /\nthere is no command dance\. Run with --help to see what it takes\.\n$/],
+    [['keys', 'dance'], 2, /^error: unknown command 'dance'/],
     [['doctor', '--url', 'http://127.0.0.1:1'], 2, ''],
   ] as const)('exits for %j with code %i and one line of help', async (words, code, error) => {
     const refused = await tooltrail(words)

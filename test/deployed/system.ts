@@ -1,6 +1,6 @@
 import { createDynamoKeyStore } from '../../functions/adapters/dynamodb/key-store.ts'
 import { createSystemClock } from '../../functions/adapters/memory/system-clock.ts'
-import { runKeyCommand } from '../../functions/cli/commands/keys/key-command.ts'
+import { runKeys } from '../cli/commands/keys/run-keys.ts'
 import { createClient } from '../e2e/backend/client.ts'
 import type { Client } from '../e2e/backend/client.ts'
 import { dynamodbClient } from '../engines/clients.ts'
@@ -58,7 +58,7 @@ export async function startSystem(assembly: Assembly, engines: Engines): Promise
   const keys = createDynamoKeyStore({ client: dynamodbClient(engines.dynamodb), tableName: table, clock })
   const clientOf = async (tenant: string, ...caps: readonly string[]): Promise<Client> => {
     const words = ['create', '--tenant', tenant, '--scope', 'admin', ...caps]
-    const { output } = await runKeyCommand({ keys, clock }, words)
+    const { output } = await runKeys({ keys, clock }, words)
     return createClient(deployment.apiUrl, { authorization: `Bearer ${output.trim()}` })
   }
   return {

@@ -53,9 +53,9 @@ test('a program exits with 0 on SIGTERM after a warning to a closed standard err
 })
 
 test.each(['keys', 'rebuild', 'redrive', 'slack', 'webhook', 'import', 'smoke'])(
-  'npm run %s ends without an error after its standard output was closed',
+  '%s ends without an error after its standard output was closed',
   async (command) => {
-    const child = spawn(process.execPath, [`functions/cli/commands/${command}.ts`, '--help'], {
+    const child = spawn(process.execPath, ['functions/cli/tooltrail.ts', command, '--help'], {
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     child.stdout.destroy()

@@ -37,9 +37,9 @@ export function runOperation(
     AWS_ENDPOINT_URL_SQS: engines.sqs,
     ...definedFields({ TOOLTRAIL_INDEX: index }),
   }
-  const file = `functions/cli/commands/${command === 'status' ? 'environment-status' : command}.ts`
+  const argv = ['functions/cli/tooltrail.ts', command, ...words]
   return new Promise((resolve) => {
-    execFile(process.execPath, [file, ...words], { env, timeout: COMMAND_TIMEOUT_MS }, (failure, out, error) => {
+    execFile(process.execPath, argv, { env, timeout: COMMAND_TIMEOUT_MS }, (failure, out, error) => {
       resolve({ code: failure === null ? 0 : Number(failure.code ?? -1), out, error })
     })
   })

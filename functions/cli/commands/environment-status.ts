@@ -1,25 +1,22 @@
-import { environmentOf, readFlags, runCommand } from '../../runtime/command.ts'
-import { readOperationSettings } from '../../runtime/settings/config.ts'
 import { openOperations } from '../../runtime/aws/operations.ts'
 import { readStatus } from '../../runtime/aws/status.ts'
+import { readOperationSettings } from '../../runtime/settings/config.ts'
+import { NEEDS_ATTENTION } from '../input.ts'
+import { print, printJson } from '../terminal.ts'
 import { needsAttention, statusText } from './status-text.ts'
 
-const USAGE = `Shows the state of a deployed environment on one screen. The exit code is 2 when something needs attention.
-
-  npx tooltrail status --env <environment> [--count]
-
-Counting the documents of a serverless index wakes it if it sleeps, which costs for about ten minutes.
---count counts the documents of the log, however large the table is. This reads the whole table.
-`
-
-await runCommand(USAGE, async (line) => {
-  const flags = readFlags(line.argv, ['count'])
-  const operations = await openOperations(environmentOf(line), readOperationSettings())
+/** Shows the state of an environment. `count`: reads the whole table. The exit code is 2 if something needs attention. */
+export async function showEnvironment(
+  environment: string,
+  { count = false, json = false }: { readonly count?: boolean; readonly json?: boolean },
+): Promise<void> {
+  const operations = await openOperations(environment, readOperationSettings())
   try {
-    const status = await readStatus(operations, { count: flags.has('count') })
-    if (needsAttention(status)) process.exitCode = 2
-    return statusText(status)
+    const status = await readStatus(operations, { count })
+    if (needsAttention(status)) process.exitCode = NEEDS_ATTENTION
+    if (json) printJson(status)
+    else print(statusText(status))
   } finally {
     await operations.close()
   }
-})
+}

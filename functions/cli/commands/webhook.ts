@@ -1,24 +1,24 @@
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { parseArgs } from 'node:util'
 import { definedFields } from '../../domain/defined-fields.ts'
 import { sampleDelivery } from '../../channels/webhooks/sample.ts'
 import { readChannels } from '../../runtime/settings/agents-file.ts'
-import { NotRunning, runCommand, UsageError, argsWithoutEnvironment } from '../../runtime/command.ts'
+import { MISUSED, NotRunning } from '../../runtime/command.ts'
 import { readSettings, SettingsError } from '../../runtime/settings/config.ts'
 import { withSecrets } from '../../runtime/settings/named-secrets.ts'
-import { addressFault } from '../input.ts'
+import { Failed, NEEDS_ATTENTION } from '../input.ts'
+import { print } from '../terminal.ts'
 
-const USAGE = `Sends a webhook of agents.json a delivery, signed as its sender signs, and shows the response.
+interface TestOptions {
+  /** The address of the program. If absent, the program on this machine. */
+  readonly url?: string | undefined
+  /** The path of a file with the body. If absent, the body has a value at each place that the settings use. */
+  readonly body?: string | undefined
+}
 
-  npx tooltrail webhook test <name> [--url <address of the program>] [--body <file with JSON>]
-
-Without --url it goes to the program on this machine, without --body it has something at every place that the settings point to.
-It needs the variable of the webhook's first secret.
-`
-
-await runCommand(USAGE, async (line) => {
-  const { name, url, body } = readArguments(argsWithoutEnvironment(line))
+/** Sends a webhook of `agents.json` a signed delivery, and prints the response. The exit code is 2 unless it is 2xx. */
+export async function testWebhook(name: string, { url, body: path }: TestOptions): Promise<void> {
+  const body = path === undefined ? undefined : readBody(path)
   const settings = readSettings()
   const { webhooks } = readChannels(settings.agentsFile)
   const webhook = webhooks.get(name)
@@ -35,11 +35,11 @@ await runCommand(USAGE, async (line) => {
     at: new Date(),
     ...definedFields({ body }),
   })
-  const address = `${url ?? `http://${settings.host}:${settings.port}`}/webhooks/${name}`
+  const address = `${url?.replace(/\/$/, '') ?? `http://${settings.host}:${settings.port}`}/webhooks/${name}`
   const response = await send(address, sample)
-  if (!response.ok) process.exitCode = 2
-  return `${sample.body}\n→ ${address}\n${response.status} ${await response.text()}\n`
-})
+  if (!response.ok) process.exitCode = NEEDS_ATTENTION
+  print(`${sample.body}\n→ ${address}\n${response.status} ${await response.text()}\n`)
+}
 
 async function send(address: string, { body, headers }: ReturnType<typeof sampleDelivery>): Promise<Response> {
   try {
@@ -60,36 +60,10 @@ function secretOf(text: string, secret: (name: string) => string | undefined): s
   }
 }
 
-function readArguments(argv: readonly string[]): { name: string; url?: string; body?: string } {
-  const { values, positionals } = parsed(argv)
-  const [command, name, ...rest] = positionals
-  if (command !== 'test')
-    throw new UsageError(command === undefined ? 'name what to do: test' : `unexpected: ${command}`)
-  if (name === undefined) throw new UsageError('name a webhook of agents.json')
-  if (rest.length > 0) throw new UsageError(`unexpected: ${rest[0]}`)
-  const { url, body } = values
-  const fault = url === undefined ? undefined : addressFault(url)
-  if (fault !== undefined) throw new UsageError(`--url ${fault}`)
-  return {
-    name,
-    ...(url === undefined ? {} : { url: url.replace(/\/$/, '') }),
-    ...(body === undefined ? {} : { body: readBody(body) }),
-  }
-}
-
 function readBody(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    throw new UsageError(`--body: ${(error as Error).message}`, { cause: error })
-  }
-}
-
-function parsed(argv: readonly string[]) {
-  try {
-    const options = { url: { type: 'string' }, body: { type: 'string' } } as const
-    return parseArgs({ args: [...argv], options, strict: true, allowPositionals: true })
-  } catch (error) {
-    throw new UsageError((error as Error).message, { cause: error })
+    throw new Failed(`--body: ${(error as Error).message}`, MISUSED)
   }
 }

@@ -3,19 +3,13 @@ import type { Client } from '../../client/client.ts'
 import { isAgentFile } from './claude-code-files.ts'
 import { placeOf } from '../../log/session-files/transcript.ts'
 import type { Fault } from '../../log/session-files/transcript.ts'
+import type { Kind } from './kinds.ts'
 import { NotRunning } from '../../runtime/command.ts'
 import { findFiles, plainPath, usualPlaces, type FoundFile, type SessionFolders } from './find-files.ts'
 import { createProgress } from './progress.ts'
 import { sideBySide } from './side-by-side.ts'
 import { createFaultReport } from './reported-faults.ts'
-import {
-  CALLING_MS,
-  contentsOfFile,
-  ENDINGS,
-  type FileContent,
-  type FileSession,
-  type Kind,
-} from './sessions-of-file.ts'
+import { CALLING_MS, contentsOfFile, ENDINGS, type FileContent, type FileSession } from './sessions-of-file.ts'
 import { clientOf, isForAll, requireRights, upload, type Target } from './upload.ts'
 
 export interface ImportOrder {

@@ -1,3 +1,4 @@
+import type { Kind } from './kinds.ts'
 import { stat } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
 import { sha256 } from '../../domain/hash.ts'
@@ -17,9 +18,6 @@ import { readDocument } from './file-document.ts'
 import { readLines } from './file-lines.ts'
 import { plainPath } from './find-files.ts'
 import { threadsOf } from './langgraph-file.ts'
-
-export const KINDS = ['claude-code', 'codex', 'openai', 'ai-sdk', 'langgraph-sqlite', 'native'] as const
-export type Kind = (typeof KINDS)[number]
 
 /** The file extensions of each kind. */
 export const ENDINGS: { readonly [kind in Kind]: readonly string[] } = {

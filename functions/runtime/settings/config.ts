@@ -280,7 +280,6 @@ export interface ApiVariables extends LoopVariables, Partial<Record<keyof typeof
 }
 
 export type WorkerVariables = LoopVariables
-
 export interface IndexerVariables extends StoreVariables {
   readonly OPENSEARCH_ENDPOINT: string
   /** Number of replicas of the index. Set if the index is on a search domain. */
@@ -293,8 +292,9 @@ export interface SweeperVariables extends StoreVariables {
   readonly TOOLTRAIL_FAILURES_BUCKET: string
 }
 
-/** Returns the folders where other programs keep their sessions, if variables name them. */
-export const readSessionFolders = (variables: NodeJS.ProcessEnv = process.env) => ({
+/** Where other programs keep their sessions, if variables say so, and whether npx started this program. */
+export const readCommandSettings = (variables: NodeJS.ProcessEnv = process.env) => ({
+  isNpx: variables['npm_command'] === 'exec',
   claude: textOf(variables['CLAUDE_CONFIG_DIR']),
   codex: textOf(variables['CODEX_HOME']),
 })

@@ -96,7 +96,7 @@ describe('an input that is refused', () => {
       ] as const) {
         const made = execFileSync(
           process.execPath,
-          ['functions/cli/commands/keys.ts', 'create', '--tenant', 'default', ...options],
+          ['functions/cli/tooltrail.ts', 'keys', 'create', '--tenant', 'default', ...options],
           { env: { ...process.env, TOOLTRAIL_DATA: keyed.folder }, encoding: 'utf8' },
         )
         const page = await keyed.show(`/sessions/${busy.id}`)

@@ -22,7 +22,7 @@ afterAll(async () => {
 
 const smoke = (...words: string[]): Promise<{ readonly code: number; readonly out: string; readonly error: string }> =>
   new Promise((resolve) => {
-    execFile(process.execPath, ['functions/cli/commands/smoke.ts', ...words], (failure, out, error) =>
+    execFile(process.execPath, ['functions/cli/tooltrail.ts', 'smoke', ...words], (failure, out, error) =>
       resolve({ code: failure === null ? 0 : Number(failure.code), out, error }),
     )
   })
@@ -130,15 +130,15 @@ describe('npm run smoke', () => {
     [['--ulr', 'http://127.0.0.1']],
   ])('reports the mistake in %j, and how to read the usage text', async (words) => {
     const { code, error } = await smoke(...words)
-    expect([code, error]).toEqual([2, expect.stringMatching(/^.+\. Run with --help to see what it takes\.\n$/)])
-    expect((await smoke('--help')).out).toContain('npx tooltrail smoke --url')
+    expect([code, error]).toEqual([2, expect.stringMatching(/^.+\. Run with --help to see what there is\.\n$/)])
+    expect((await smoke('--help')).out).toMatch(/^Usage: (?:npx )?tooltrail smoke /)
   })
 
   test('succeeds with a key that allows only two requests per second', async () => {
     const words = ['create', '--tenant', 'default', '--scope', 'admin', '--rps', '2']
     const key = await new Promise<string>((resolve) => {
       const env = { ...process.env, TOOLTRAIL_DATA: folder }
-      execFile(process.execPath, ['functions/cli/commands/keys.ts', ...words], { env }, (_, out) =>
+      execFile(process.execPath, ['functions/cli/tooltrail.ts', 'keys', ...words], { env }, (_, out) =>
         resolve(out.split('\n')[0] ?? ''),
       )
     })

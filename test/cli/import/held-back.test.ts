@@ -32,7 +32,7 @@ const CALL = { type: 'tool_use', id: 't1', name: 'Bash', input: {} }
 
 /** Output of the command in a dry run, which stores nothing. */
 function dryRun(): string {
-  const words = ['functions/cli/commands/import.ts', 'claude-code', folder, '--dry-run']
+  const words = ['functions/cli/tooltrail.ts', 'import', 'claude-code', folder, '--dry-run']
   return spawnSync(process.execPath, words, { encoding: 'utf8' }).stdout
 }
 

@@ -3,7 +3,7 @@
 import { appendFileSync, mkdirSync, renameSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { expect, test } from 'vitest'
-import type { Kind } from '../../../functions/cli/import/sessions-of-file.ts'
+import type { Kind } from '../../../functions/cli/import/kinds.ts'
 import { declareImporting, importFolder } from '../../e2e/backend/importing.ts'
 
 const importing = declareImporting()

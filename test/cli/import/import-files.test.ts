@@ -279,12 +279,12 @@ test('the command prints counts, damage and mistakes, each with its exit code', 
   write('x.jsonl', `${said('hello')}{torn\n`)
   const command = (...words: string[]) =>
     new Promise<string>((resolve) => {
-      const args = [fileURLToPath(new URL('../../../functions/cli/commands/import.ts', import.meta.url)), ...words]
+      const args = [fileURLToPath(new URL('../../../functions/cli/tooltrail.ts', import.meta.url)), 'import', ...words]
       execFile(process.execPath, args, (error, stdout, stderr) => resolve(`${error?.code ?? 0} ${stdout}${stderr}`))
     })
   const reported = await command('claude-code', folder, '--url', importing.program.client.url)
   expect(reported).toMatch(/^0 1 file read; new: 1 message in 1 session\n.*x\.jsonl:2: is not JSON/)
-  expect(await command('parrot')).toMatch(/^2 name the kind of the files/)
+  expect(await command('parrot')).toMatch(/^2 error: .* Allowed choices are claude-code, codex, /)
   expect(await command('codex', join(folder, 'nowhere'), '--url', importing.program.client.url)).toMatch(
     /^1 .*\n.*ENOENT/,
   )

@@ -3,7 +3,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { contentsOfFile, type Kind } from '../../../functions/cli/import/sessions-of-file.ts'
+import type { Kind } from '../../../functions/cli/import/kinds.ts'
+import { contentsOfFile } from '../../../functions/cli/import/sessions-of-file.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'tooltrail-growing-'))
 afterAll(() => rmSync(folder, { recursive: true }))

@@ -18,7 +18,7 @@ afterAll(() => rmSync(folder, { recursive: true }))
 /** Runs the command. Returns its exit code and its output. */
 const command = (...words: string[]) =>
   new Promise<string>((resolve) => {
-    const args = [fileURLToPath(new URL('../../../functions/cli/commands/import.ts', import.meta.url)), ...words]
+    const args = [fileURLToPath(new URL('../../../functions/cli/tooltrail.ts', import.meta.url)), 'import', ...words]
     execFile(process.execPath, args, (error, stdout, stderr) => resolve(`${error?.code ?? 0} ${stdout}${stderr}`))
   })
 
@@ -72,7 +72,7 @@ test('an error of one file is reported with its name, and the others are importe
 })
 
 test('kinds without a known folder need a path', async () => {
-  expect(await command('openai')).toMatch(/^2 name the files or folders/)
+  expect(await command('openai')).toMatch(/^2 Name the files or folders/)
 })
 
 test.each(['ftp://x', 'x', 'http://me:s3cret@127.0.0.1:9', 'http://127.0.0.1:9/?x=1'])(

@@ -75,7 +75,7 @@ export const killedImportsOn = (backend: Backend): void =>
   })
 
 function importing(folder: string, { client }: RunningProgram): ChildProcess {
-  const words = ['functions/cli/commands/import.ts', 'claude-code', folder, '--url', client.url]
+  const words = ['functions/cli/tooltrail.ts', 'import', 'claude-code', folder, '--url', client.url]
   return spawn(process.execPath, words, { cwd: ROOT, stdio: ['ignore', 'pipe', 'ignore'] })
 }
 

@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util'
 import { z } from 'zod'
 import { OPEN_CALLER } from '../../../access/caller.ts'
 import { definedFields } from '../../../domain/defined-fields.ts'
@@ -23,44 +22,33 @@ const MAX_REQUESTS_PER_SECOND = 999_999
 const MAX_DAYS = 36_500
 const DAY_MS = 86_400_000
 
+/** The caps by their options. */
 const CAP_OPTIONS = {
-  '--rps': { cap: 'requestsPerSecond', max: MAX_REQUESTS_PER_SECOND },
-  '--active-runs': { cap: 'activeRuns', max: MAX_ACTIVE_RUNS },
-  '--open-calls': { cap: 'openCalls', max: MAX_OPEN_REQUESTS },
-  '--tokens-per-day': { cap: 'tokensPerDay', max: MAX_TOKENS },
+  rps: { option: '--rps', cap: 'requestsPerSecond', max: MAX_REQUESTS_PER_SECOND },
+  activeRuns: { option: '--active-runs', cap: 'activeRuns', max: MAX_ACTIVE_RUNS },
+  openCalls: { option: '--open-calls', cap: 'openCalls', max: MAX_OPEN_REQUESTS },
+  tokensPerDay: { option: '--tokens-per-day', cap: 'tokensPerDay', max: MAX_TOKENS },
 } as const
+
+type CapName = keyof typeof CAP_OPTIONS
+const CAP_NAMES = Object.keys(CAP_OPTIONS) as readonly CapName[]
+
+/** The texts of the options for caps. */
+export type CapOptions = { readonly [name in CapName]?: string }
+
+/** The texts of the options of `keys create`. */
+export interface KeyOptions extends CapOptions {
+  readonly tenant?: string | undefined
+  readonly scope?: readonly string[]
+  readonly name?: string
+  readonly owner?: string
+  readonly agent?: readonly string[]
+  readonly expires?: string
+}
 
 /** A mistake on the command line; the message names it. */
 export class KeyCommandError extends Error {
   override readonly name = 'KeyCommandError'
-}
-
-export type KeyOptions = ReturnType<typeof parseKeyOptions>['values']
-
-/** Parses the arguments of `keys`. Throws `KeyCommandError` for unknown options. */
-export function parseKeyOptions(argv: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...argv],
-      allowPositionals: true,
-      options: {
-        tenant: { type: 'string' },
-        scope: { type: 'string', multiple: true },
-        name: { type: 'string' },
-        owner: { type: 'string' },
-        agent: { type: 'string', multiple: true },
-        expires: { type: 'string' },
-        rps: { type: 'string' },
-        'active-runs': { type: 'string' },
-        'open-calls': { type: 'string' },
-        'tokens-per-day': { type: 'string' },
-        json: { type: 'boolean' },
-        help: { type: 'boolean', short: 'h' },
-      },
-    })
-  } catch (error) {
-    throw new KeyCommandError(error instanceof Error ? error.message : String(error), { cause: error })
-  }
 }
 
 /** Builds the key that the options of `keys create` describe. Throws `KeyCommandError`. */
@@ -76,10 +64,10 @@ export function newKey(options: KeyOptions, now: number): ApiKey {
     throw new KeyCommandError('--owner must have 1–256 characters')
   if (agents?.every((agent) => AGENT_NAME.test(agent)) === false)
     throw new KeyCommandError('--agent must be 1–64 of A-Z a-z 0-9 _ -')
-  const caps = Object.entries(CAP_OPTIONS).map(([option, { cap, max }]) => [
-    cap,
-    readLimit(option, valueOf(options, option), max),
-  ])
+  const caps = CAP_NAMES.map((name) => {
+    const { option, cap, max } = CAP_OPTIONS[name]
+    return [cap, readLimit(option, options[name], max)]
+  })
   return {
     id: `key_${nextId(undefined, now)}`,
     tenant,
@@ -96,21 +84,18 @@ export function newKey(options: KeyOptions, now: number): ApiKey {
 }
 
 /** Reads the caps that `keys cap` changes; `none` removes a cap. Throws `KeyCommandError`. */
-export function readCapChange(options: KeyOptions): CapChange {
-  const change = Object.entries(CAP_OPTIONS).flatMap(([option, { cap, max }]) => {
-    const text = valueOf(options, option)
+export function readCapChange(options: CapOptions): CapChange {
+  const change = CAP_NAMES.flatMap((name) => {
+    const { option, cap, max } = CAP_OPTIONS[name]
+    const text = options[name]
     return text === undefined
       ? []
       : [[cap, text === 'none' ? null : readLimit(option, text, max, ', or none')] as const]
   })
   if (change.length > 0) return Object.fromEntries(change)
-  throw new KeyCommandError(
-    `name the caps to change: ${Object.keys(CAP_OPTIONS).join(', ')}, each with a number or none`,
-  )
+  const known = Object.values(CAP_OPTIONS).map(({ option }) => option)
+  throw new KeyCommandError(`name the caps to change: ${known.join(', ')}, each with a number or none`)
 }
-
-const valueOf = (options: KeyOptions, option: string): string | undefined =>
-  options[option.slice(2) as 'rps' | 'active-runs' | 'open-calls' | 'tokens-per-day']
 
 function readLimit(option: string, text: string | undefined, max: number, otherwise = ''): number | undefined {
   if (text === undefined) return undefined

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 
 function run(
-  [command = '', ...rest]: readonly string[],
+  words: readonly string[],
   variables: Readonly<Record<string, string>> = {},
 ): Promise<{ code: number; out: string; error: string }> {
   const env = {
@@ -17,15 +17,11 @@ function run(
     ...variables,
   }
   return new Promise((resolve) => {
-    execFile(process.execPath, [programOf(command), ...rest], { env }, (failure, out, error) => {
+    execFile(process.execPath, ['functions/cli/tooltrail.ts', ...words], { env }, (failure, out, error) => {
       resolve({ code: failure === null ? 0 : Number(failure.code ?? -1), out, error })
     })
   })
 }
-
-/** The file of a command that is a separate program. */
-const programOf = (command: string): string =>
-  `functions/cli/commands/${command === 'status' ? 'environment-status' : command}.ts`
 
 const REGION: Readonly<Record<string, string>> = { AWS_REGION: 'eu-central-1' }
 const OFFLINE = {
@@ -39,15 +35,25 @@ describe('a command for an environment', () => {
   test.each(['keys', 'rebuild', 'redrive', 'status'])('%s prints its usage and does nothing', async (command) => {
     const { code, out, error } = await run([command, '--env', 'dev', '--help'])
     expect({ code, error }).toEqual({ code: 0, error: '' })
-    expect(out).toContain(`npx tooltrail ${command}`)
+    expect(out).toContain(`Usage: tooltrail ${command} `)
     expect(out).toContain('--env <environment>')
   })
 
   test.each([
-    ['omits the environment’s name', 2, ['rebuild', '--env'], '--env needs the name of an environment, such as dev'],
-    ['has an invalid environment name', 2, ['redrive', '--env=../x'], '--env needs the name of an environment'],
+    ['omits the environment’s name', 2, ['rebuild', '--env'], "error: option '--env <environment>' argument missing."],
+    [
+      'has an invalid environment name',
+      2,
+      ['redrive', '--env=../x'],
+      "'../x' is invalid. It must be the name of an environment, such as dev.",
+    ],
     ['names two environments', 2, ['status', '--env', 'dev', '--env', 'prod'], '--env was given twice'],
-    ['has an unknown option', 2, ['status', '--env', 'dev', '--cuont'], 'unexpected: --cuont'],
+    [
+      'has an unknown option',
+      2,
+      ['status', '--env', 'dev', '--cuont'],
+      "error: unknown option '--cuont' (Did you mean --count?).",
+    ],
     ['has no region', 1, ['status', '--env', 'dev'], 'No AWS region was found: set AWS_REGION.'],
     [
       'has no credentials',
@@ -57,7 +63,8 @@ describe('a command for an environment', () => {
       REGION,
     ],
     ['reaches no service', 1, ['redrive', '--env', 'dev'], 'Could not reach a service: connect ECONNREFUSED', OFFLINE],
-    ['names no environment', 2, ['status', '--count'], 'name the environment: --env <environment>'],
+    ['names no environment', 2, ['redrive'], "error: required option '--env <environment>' not specified."],
+    ['has an address', 2, ['rebuild', '--url', 'http://a'], 'rebuild takes no --url. See: tooltrail rebuild --help'],
   ])('that %s prints one line with the problem', async (_name, expected, words, reported, variables = {}) => {
     const { code, out, error } = await run(words, variables)
     expect({ code, out }).toEqual({ code: expected, out: '' })
@@ -75,30 +82,53 @@ describe('a command that accepts no environment', () => {
   ])('%s rejects --env', async (...words) => {
     const { code, out, error } = await run([...words, '--env', 'prod'])
     expect({ code, out }).toEqual({ code: 2, out: '' })
-    expect(error).toContain('--env is not for this command: name a program with --url. ')
+    expect(error).toMatch(/^error: unknown option '--env'.* Run with --help to see what there is\.\n$/)
   })
 })
 
 describe('a command without its arguments', () => {
-  test.each([
-    ['keys', 'name what to do: create, list, cap or revoke'],
-    ['slack', 'name what to do: manifest or check'],
-    ['webhook', 'name what to do: test'],
-    ['import', 'name the kind of the files: '],
-    ['smoke', 'name the address of the API: '],
-    ['status', 'name the environment: '],
-    ['redrive', 'name the environment: '],
-  ])('%s prints one line with the missing argument, and then its usage', async (command, reported) => {
+  test.each(['keys', 'slack', 'webhook'])('%s prints its usage to standard error', async (command) => {
     const { code, out, error } = await run([command])
     const usage = (await run([command, '--help'])).out
-    const [line = '', ...rest] = error.split('\n\n')
-    expect({ code, out, rest: rest.join('\n\n') }).toEqual({ code: 2, out: '', rest: usage })
-    expect(line).toMatch(/^[^\n]+\.$/)
-    expect(line).toContain(reported)
+    expect({ code, out, error }).toEqual({ code: 2, out: '', error: usage })
+  })
+
+  test.each([
+    ['import', "missing required argument 'kind'"],
+    ['redrive', "required option '--env <environment>' not specified"],
+    ['smoke', 'Name the address of the API: tooltrail smoke --url'],
+    ['webhook test', "missing required argument 'name'"],
+    ['keys cap', "missing required argument 'id'"],
+    ['keys create', '--tenant is missing: it must be 1–64 of a-z 0-9 -'],
+  ])('%s prints one line with the missing argument', async (command, reported) => {
+    const { code, out, error } = await run(command.split(' '))
+    expect({ code, out }).toEqual({ code: 2, out: '' })
+    expect(error).toContain(reported)
+    expect(error).toMatch(/^[^\n]+\n$/)
   })
 })
 
-describe('npm run webhook', () => {
+test('a usage text names the command as it was called', async () => {
+  expect((await run(['keys', '--help'], { npm_command: 'exec' })).out).toContain('Usage: npx tooltrail keys ')
+  expect((await run(['--help'], { npm_command: 'exec' })).out).toContain('Usage: npx tooltrail [options]')
+})
+
+test.each(['bash', 'zsh', 'fish'])('completion prints a script for %s', async (shell) => {
+  const { code, out } = await run(['completion', shell])
+  expect(code).toBe(0)
+  expect(out).toContain('tooltrail complete --')
+})
+
+test('completion offers commands, options and the values of arguments', async () => {
+  const offered = async (...words: string[]): Promise<string[]> =>
+    (await run(['complete', '--', ...words])).out.split('\n').map((line) => line.split('\t')[0] ?? '')
+  expect(await offered('')).toEqual(expect.arrayContaining(['chat', 'search', 'import', 'keys']))
+  expect(await offered('keys', '')).toEqual(expect.arrayContaining(['create', 'list', 'cap', 'revoke']))
+  expect(await offered('import', '')).toEqual(expect.arrayContaining(['claude-code', 'codex']))
+  expect(await offered('search', '--')).toEqual(expect.arrayContaining(['--folder', '--since']))
+})
+
+describe('webhook test', () => {
   test('exits with 3 if no program responds', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'tooltrail-webhook-'))
     const path = join(folder, 'agents.json')
