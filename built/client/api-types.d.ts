@@ -219,6 +219,12 @@ export type Conversation = {
         readonly [name: string]: Json;
     };
 };
+export type ConversationChange = {
+    /** Replaces the metadata. */
+    readonly metadata: {
+        readonly [name: string]: string;
+    } | null;
+};
 export type ConversationRequest = {
     readonly items?: readonly ({
         readonly [name: string]: Json;
@@ -226,6 +232,16 @@ export type ConversationRequest = {
     readonly metadata?: {
         readonly [name: string]: string;
     } | null;
+};
+export type DeletedConversation = {
+    readonly id: string;
+    readonly object: "conversation.deleted";
+    readonly deleted: true;
+};
+export type DeletedResponse = {
+    readonly id: string;
+    readonly object: "response.deleted";
+    readonly deleted: true;
 };
 /** Parts of a session that are deleted so far. */
 export type Deletion = {
@@ -257,6 +273,55 @@ export type Import = {
     readonly last: string | null;
     /** With `from`: number of stored messages of this source. */
     readonly total?: number;
+};
+export type InputTokens = {
+    readonly object: "response.input_tokens";
+    readonly input_tokens: number;
+};
+/** The fields of a request for a Response. All are optional. */
+export type InputTokensRequest = {
+    readonly model?: string | null;
+    readonly input?: string | readonly ({
+        readonly [name: string]: Json;
+    })[] | null;
+    readonly instructions?: string | null;
+    readonly previous_response_id?: string | null;
+    readonly conversation?: string | {
+        readonly id: string;
+    } | null;
+    readonly tools?: readonly ({
+        readonly type: "function";
+        readonly name: string;
+        readonly description?: string | null;
+        /** JSON Schema of the arguments. */
+        readonly parameters?: {
+            readonly [name: string]: Json;
+        } | null;
+        readonly strict?: boolean | null;
+    } | {
+        readonly type: "namespace";
+        readonly name: string;
+        readonly description?: string | null;
+        readonly tools: readonly ({
+            readonly type: "function";
+            readonly name: string;
+            readonly description?: string | null;
+            /** JSON Schema of the arguments. */
+            readonly parameters?: {
+                readonly [name: string]: Json;
+            } | null;
+            readonly strict?: boolean | null;
+        } | {
+            readonly type: "custom";
+        })[];
+    } | {
+        readonly type: "apply_patch" | "code_interpreter" | "computer" | "computer_use_preview" | "custom" | "file_search" | "image_generation" | "local_shell" | "mcp" | "programmatic_tool_calling" | "shell" | "tool_search" | "web_search" | "web_search_2025_08_26" | "web_search_preview" | "web_search_preview_2025_03_11";
+    })[] | null;
+    readonly tool_choice?: "auto" | "none" | null;
+};
+/** An item. */
+export type Item = {
+    readonly [name: string]: Json;
 };
 export type ItemList = {
     readonly object: "list";
@@ -391,6 +456,11 @@ export type NewImport = {
     readonly source?: string;
     /** Number of messages of this `source` before these. Known messages are skipped. */
     readonly from?: number;
+};
+export type NewItems = {
+    readonly items: readonly ({
+        readonly [name: string]: Json;
+    })[];
 };
 export type NewMessage = {
     /** Required, except with `replaces`: without it, the input of the replaced run is sent again. */
@@ -1104,6 +1174,12 @@ export interface Queries {
         readonly limit?: number | undefined;
     };
     readonly listConversationItems: {
+        /** An item's id. */
+        readonly after?: string | undefined;
+        readonly limit?: number | undefined;
+        readonly order?: "asc" | "desc" | undefined;
+    };
+    readonly listInputItems: {
         /** An item's id. */
         readonly after?: string | undefined;
         readonly limit?: number | undefined;

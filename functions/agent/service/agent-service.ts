@@ -77,6 +77,13 @@ export interface NextRequest {
   readonly mediaOf: ReadonlyMap<string, string>
 }
 
+/** The settings of a request that is not sent. Absent ones are those of the session or its active run. */
+export interface RequestedAs {
+  readonly agent: string
+  readonly clientTools?: readonly ClientTool[] | undefined
+  readonly instructions?: string | undefined
+}
+
 /** Where a run is executed: here if possible, or by the process that gets the hint (`respond-async` on AWS). */
 export interface Placement {
   readonly here: boolean
@@ -146,9 +153,9 @@ export interface AgentService {
   settled(key: SessionKey, runId: string, signal: AbortSignal): Promise<void>
   /**
    * The next request of the active run, or of the run that a next input would start. If `run` is given, it must be the active
-   * run.
+   * run. The session need not exist: its log is then empty.
    */
-  context(session: Session, run: string | undefined): Promise<NextRequest>
+  context(session: Session, run: string | undefined, as?: RequestedAs): Promise<NextRequest>
   /**
    * Summarises the older part of the session now, until `signal` aborts or `limitMs` have passed. Rejects with
    * `session_busy`, `nothing_to_consolidate` and `summary_failed`, and when the day's tokens or budget are used up.

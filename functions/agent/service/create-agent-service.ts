@@ -53,7 +53,7 @@ export function createAgentService(ports: AgentServiceDependencies): AgentServic
     follow: (key, runId, options) => follow(dependencies, key, runId, options),
     soFar: (key, runId) => soFar(dependencies, key, runId),
     settled: (key, runId, signal) => settled(dependencies, key, runId, signal),
-    context: async (session, run) => (await contextWork()).nextRequest(dependencies, session, run),
+    context: async (session, run, as) => (await contextWork()).nextRequest(dependencies, session, run, as),
     consolidate: async (session, options) => (await contextWork()).consolidateByHand(dependencies, session, options),
     importMessages: async (session, messages, options) => {
       const { appendClosed } = await import('../imports/append-closed.ts')

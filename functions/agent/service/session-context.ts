@@ -27,7 +27,7 @@ import { afterSummary, summarise, SummaryFailed } from '../loop/context/summaris
 import { countSummaries } from '../loop/model/unstored-usage.ts'
 import { limitTime } from '../../domain/time/time-limit.ts'
 import { agentOf } from './accept-run.ts'
-import type { NextRequest, Submission } from './agent-service.ts'
+import type { NextRequest, RequestedAs, Submission } from './agent-service.ts'
 
 /** Id of the run that a next input would start. */
 const NEXT_RUN = 'next'
@@ -45,12 +45,15 @@ export async function nextRequest(
   dependencies: LoopDependencies,
   session: Session,
   wanted: string | undefined,
+  as?: RequestedAs,
 ): Promise<NextRequest> {
   const { lease, tools } = dependencies
   const reader = currentLog(dependencies.reader)
   const key = keyOf(session)
   const header = await lease.readHeader(key)
-  const { agent, clientTools, run, instructions, settings } = await speaker(dependencies, session, header, wanted)
+  const spoken = await speaker(dependencies, { ...session, ...definedFields({ agent: as?.agent }) }, header, wanted)
+  const asked = definedFields({ clientTools: as?.clientTools, instructions: as?.instructions })
+  const { agent, clientTools, run, instructions, settings } = { ...spoken, ...asked }
   const loaded = await loadContext(reader, key, run ?? NEXT_RUN, agent)
   const messages = loaded.messages.map(withoutResult)
   if (run === undefined) messages.push(nextInput(agent))

@@ -23,6 +23,7 @@ import { acceptAfter, elsewhere, keepClaim } from '../sessions/turn-placement.ts
 import { asksOf, requestNumber, requireRun } from './response-run.ts'
 import type { Ask } from './response-run.ts'
 import type { AboutResponse, ShownResponse } from './response-resource.ts'
+import { nameOfDeletion, nameOfResponse } from './response-name.ts'
 import { RESPONSE_ID } from './response-schemas.ts'
 
 export interface NewResponse<Turn = ChatTurn> {
@@ -45,7 +46,7 @@ export async function acceptResponse(
   const { asked, suffix } = await requestNumber(dependencies, accepted)
   const id = `resp_${runId}${suffix}`
   const whole = { ...about, asked, ...definedFields({ of: answered?.runId }) }
-  if (isStored) await names.give(key, nameOf(id), { ...whole, withCalls } as JsonObject)
+  if (isStored) await names.give(key, nameOfResponse(id), { ...whole, withCalls } as JsonObject)
   const response = { id, key, runId, asked, withCalls, about: whole, isStored }
   return { ...response, ...definedFields({ of: answered?.runId, attempt }) }
 }
@@ -61,8 +62,6 @@ export async function findResponse(
   return found.shown
 }
 
-const nameOf = (id: string): string => `response ${id}`
-
 /** The data stored under the name of a Response. */
 interface NamedResponse extends AboutResponse {
   readonly withCalls: boolean
@@ -73,15 +72,29 @@ interface FoundResponse {
   readonly session: Session
 }
 
+/** Finds the Response that a request continues. */
+export async function findPrevious(
+  dependencies: RouteDependencies,
+  caller: Caller,
+  id: string,
+): Promise<FoundResponse> {
+  const found = await foundResponse(dependencies, caller, id)
+  if (found !== undefined) return found
+  const errors = [{ path: 'body.previous_response_id', message: 'is not the id of a response' }]
+  throw new RequestError(404, 'previous_response_not_found', `there is no response ${id.slice(0, 128)}`, { errors })
+}
+
 async function foundResponse(
   dependencies: RouteDependencies,
   caller: Caller,
   id: string,
 ): Promise<FoundResponse | undefined> {
+  const { names } = dependencies
   const [, runId] = RESPONSE_ID.exec(id) ?? []
-  const named = runId === undefined ? undefined : await dependencies.names.find(caller.tenant, nameOf(id))
+  if (runId === undefined || (await names.find(caller.tenant, nameOfDeletion(id))) !== undefined) return undefined
+  const named = await names.find(caller.tenant, nameOfResponse(id))
   const session = named && (await existing(dependencies, caller, named.session))
-  if (runId === undefined || named === undefined || session === undefined) return undefined
+  if (named === undefined || session === undefined) return undefined
   const { withCalls, ...about } = named.about as unknown as NamedResponse
   const part = { key: keyOf(session), runId, asked: about.asked, withCalls, ...definedFields({ of: about.of }) }
   return { shown: { id, ...part, about, isStored: true }, session }
@@ -110,8 +123,17 @@ export async function findConversation(
   id: string,
   place: 'body' | 'path' = 'path',
 ): Promise<Session> {
+  return orConversationNotFound(id, () => findSession(dependencies, caller, id), place)
+}
+
+/** Calls `work`. Reports an unknown session as an unknown conversation, as `findConversation` does. */
+export async function orConversationNotFound<Result>(
+  id: string,
+  work: () => Promise<Result>,
+  place: 'body' | 'path' = 'path',
+): Promise<Result> {
   try {
-    return await findSession(dependencies, caller, id)
+    return await work()
   } catch (error) {
     if (!isCode(error, 'session_not_found')) throw error
     const errors = [{ path: `${place}.conversation`, message: 'is not the id of a conversation' }]
@@ -130,13 +152,7 @@ async function acceptAfterResponse(
 ): Promise<AcceptedTurn> {
   const { reader } = dependencies
   const { caller, input } = turn
-  const found = await foundResponse(dependencies, caller, previous)
-  const errors = [{ path: 'body.previous_response_id', message: 'is not the id of a response' }]
-  if (found === undefined)
-    throw new RequestError(404, 'previous_response_not_found', `there is no response ${previous.slice(0, 128)}`, {
-      errors,
-    })
-  const { session, shown } = found
+  const { session, shown } = await findPrevious(dependencies, caller, previous)
   const run = await requireRun(reader, session, shown.runId)
   const asks = await asksOf(reader, session, run)
   const ask = asks[shown.of === undefined || shown.of === run.id ? shown.asked : 0]

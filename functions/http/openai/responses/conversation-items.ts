@@ -7,9 +7,11 @@ import { partUrl } from '../../v1/messages/resource.ts'
 import { findArguments } from '../../v1/messages/call-arguments.ts'
 import { blockItem, blocksOf, callItem, callOutputItem } from './response-items.ts'
 
+export type ShownItem = JsonObject & { readonly id: string }
+
 /** An item of a conversation, and the id of its message. */
 export interface PlacedItem {
-  readonly item: JsonObject & { readonly id: string }
+  readonly item: ShownItem
   readonly message: string
 }
 
@@ -37,7 +39,7 @@ export async function itemsOf(reader: LogReader, key: SessionKey, messages: read
 }
 
 /** A user's message as an item. Media are shown as links, because the log does not contain their bytes. */
-function userItem(session: string, { id, parts }: UserMessage): JsonObject & { readonly id: string } {
+function userItem(session: string, { id, parts }: UserMessage): ShownItem {
   const content = parts.flatMap((part): JsonObject[] => {
     if (part.type === 'text') return [{ type: 'input_text', text: part.text }]
     if (part.type === 'note') return []
@@ -47,34 +49,4 @@ function userItem(session: string, { id, parts }: UserMessage): JsonObject & { r
       : [{ type: 'input_file', file_url: url, filename: part.filename ?? null }]
   })
   return { id: `msg_${id}`, type: 'message', status: 'completed', role: 'user', content }
-}
-
-const BLOCK_OR_CALL = /^(?:msg|rs|fc|fco)_([0-7][0-9A-HJKMNP-TV-Z]{25})_([0-9]{1,6})_([0-9]{1,6})/
-const WHOLE = /^(?:msg|fc|fco)_([0-7][0-9A-HJKMNP-TV-Z]{25})$/
-/** Page size, in messages, when a message is searched by its round. */
-const PAGE = 200
-
-/** Finds the message that an item's id belongs to; undefined if there is none. */
-export async function messageOfItem(reader: LogReader, key: SessionKey, id: string): Promise<string | undefined> {
-  const [, whole] = WHOLE.exec(id) ?? []
-  if (whole !== undefined) return (await reader.message(key, whole))?.id
-  const [, run, round, place] = BLOCK_OR_CALL.exec(id) ?? []
-  if (run === undefined) return undefined
-  const isCall = id.startsWith('fc')
-  for (let after: string | undefined; ;) {
-    const query = {
-      run,
-      order: 'ascending',
-      limit: PAGE,
-      roles: [isCall ? 'tool' : 'assistant'],
-      ...(after && { after }),
-    } as const
-    const { messages, more } = await reader.messages(key, query)
-    const found = messages.find(
-      (one) => isLeaders(one) && one.round === Number(round) && (one.role !== 'tool' || one.sequence === Number(place)),
-    )
-    if (found !== undefined) return found.id
-    after = messages.at(-1)?.id
-    if (!more || after === undefined) return undefined
-  }
 }

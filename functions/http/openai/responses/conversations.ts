@@ -1,11 +1,15 @@
-import { createRoute, z } from '@hono/zod-openapi'
+import { createRoute } from '@hono/zod-openapi'
 import type { App, RouteDependencies } from '../../dependencies.ts'
-import { pageLimit, sessionId } from '../../v1/fields.ts'
 import { openAiProblems } from '../problems.ts'
-import { conversationRequest, ConversationSchema, ItemListSchema } from './conversation-schemas.ts'
+import {
+  conversationChange,
+  conversationParams as params,
+  conversationRequest,
+  ConversationSchema,
+  DeletedConversationSchema,
+} from './conversation-schemas.ts'
 
 const tags = ['OpenAI']
-const params = z.object({ conversation: sessionId.openapi({ param: { name: 'conversation', in: 'path' } }) })
 const conversation = { 'application/json': { schema: ConversationSchema } }
 
 const createConversation = createRoute({
@@ -17,7 +21,7 @@ const createConversation = createRoute({
   request: { body: { content: { 'application/json': { schema: conversationRequest } } } },
   responses: {
     200: { description: 'The conversation, which has the id of its session.', content: conversation },
-    ...openAiProblems(400, 401, 403, 404, 408, 409, 413, 415, 429, 500, 503),
+    ...openAiProblems(400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 500, 503),
   },
 })
 
@@ -34,40 +38,58 @@ const readConversation = createRoute({
   },
 })
 
-const listItems = createRoute({
-  method: 'get',
-  path: '/openai/v1/conversations/{conversation}/items',
-  operationId: 'listConversationItems',
-  summary: 'The log of a session, as items',
+const updateConversation = createRoute({
+  method: 'post',
+  path: '/openai/v1/conversations/{conversation}',
+  operationId: 'updateConversation',
+  summary: 'Replace the metadata of a conversation',
   tags,
-  request: {
-    params,
-    query: z.object({
-      after: z.string().max(256).optional().openapi({ description: "An item's id." }),
-      limit: pageLimit(100, 20),
-      order: z.enum(['asc', 'desc'], 'must be asc or desc').default('desc'),
-    }),
-  },
+  request: { params, body: { required: true, content: { 'application/json': { schema: conversationChange } } } },
   responses: {
-    200: { description: 'A page of items.', content: { 'application/json': { schema: ItemListSchema } } },
+    200: { description: 'The conversation as it is now.', content: conversation },
+    ...openAiProblems(400, 401, 403, 404, 408, 413, 415, 429, 500, 503),
+  },
+})
+
+const deleteConversation = createRoute({
+  method: 'delete',
+  path: '/openai/v1/conversations/{conversation}',
+  operationId: 'deleteConversation',
+  summary: 'Delete a conversation, which is a session, with everything in it',
+  tags,
+  request: { params },
+  responses: {
+    200: {
+      description: 'No request finds it any more. Its rows are removed now or in the background.',
+      content: { 'application/json': { schema: DeletedConversationSchema } },
+    },
     ...openAiProblems(400, 401, 403, 404, 429, 500, 503),
   },
 })
 
 /** Serves sessions as conversations. The handlers are imported with the first request. */
 export function conversationRoutes(app: App, dependencies: RouteDependencies): void {
+  const handlers = () => import('./serve-conversation.ts')
+
   app.openapi(createConversation, async (c) => {
-    const { makeConversation } = await import('./serve-conversation.ts')
+    const { makeConversation } = await handlers()
     return c.json(await makeConversation(dependencies, c.get('caller'), c.req.valid('json')), 200)
   })
 
   app.openapi(readConversation, async (c) => {
-    const { showConversation } = await import('./serve-conversation.ts')
+    const { showConversation } = await handlers()
     return c.json(await showConversation(dependencies, c.get('caller'), c.req.valid('param').conversation), 200)
   })
 
-  app.openapi(listItems, async (c) => {
-    const { pageOfItems } = await import('./serve-conversation.ts')
-    return pageOfItems(dependencies, c.get('caller'), c.req.valid('param').conversation, c.req.valid('query'))
+  app.openapi(updateConversation, async (c) => {
+    const { changeConversation } = await handlers()
+    const { metadata } = c.req.valid('json')
+    const { conversation: id } = c.req.valid('param')
+    return c.json(await changeConversation(dependencies, c.get('caller'), id, metadata ?? {}), 200)
+  })
+
+  app.openapi(deleteConversation, async (c) => {
+    const { removeConversation } = await handlers()
+    return c.json(await removeConversation(dependencies, c.get('caller'), c.req.valid('param').conversation), 200)
   })
 }

@@ -14,12 +14,18 @@ type UserItem = Extract<InputItem, { role: 'user' }>
 type UserMessage = Extract<ChatMessage, { role: 'user' }>
 type AssistantMessage = Extract<ChatMessage, { role: 'assistant' }>
 
+/** Reads the items of a request. */
+export const readInput = (input: ResponseRequest['input']): InputItem[] =>
+  typeof input === 'string' ? [userText(input)] : readItems(input, 'body.input')
+
 /**
- * Converts a request for a Response to our format. As in Chat Completions, the `instructions` of system messages become
- * the session's.
+ * Converts a request for a Response to our format. `items` are those of its input, with each reference replaced by its
+ * item. As in Chat Completions, the `instructions` of system messages become the session's.
  */
-export function readResponseRequest(body: ResponseRequest): ChatInput & Pick<RequestTools, 'ignored'> {
-  const items = typeof body.input === 'string' ? [userText(body.input)] : readItems(body.input, 'body.input')
+export function readResponseRequest(
+  body: Pick<ResponseRequest, 'tools' | 'tool_choice' | 'metadata'>,
+  items: readonly InputItem[],
+): ChatInput & Pick<RequestTools, 'ignored'> {
   const talk = readItemsAsMessages(items)
   const last = talk.findLastIndex(({ message }) => message.role === 'assistant')
   const fresh = talk.slice(last + 1)
@@ -39,8 +45,6 @@ export function readResponseRequest(body: ResponseRequest): ChatInput & Pick<Req
   const said = fresh.flatMap(({ item, at }) =>
     item.type === 'message' && item.role === 'user' ? [{ parts: partsOf(item, at), at }] : [],
   )
-  if (said.length === 0 && results.length === 0)
-    throw refused('input', 'must end with a user message or outputs of calls')
   return {
     instructions: systemText(items),
     history: talk.slice(0, last + 1),
@@ -52,16 +56,22 @@ export function readResponseRequest(body: ResponseRequest): ChatInput & Pick<Req
   }
 }
 
-/** Converts the first items of a new conversation. */
-export function readConversationItems(values: readonly JsonObject[]): Pick<ChatInput, 'instructions' | 'history'> {
-  const items = readItems(values, 'body.items')
+/** Rejects a request without a new message or output. */
+export function requireNewInput({ said, results }: Pick<ChatInput, 'said' | 'results'>): void {
+  if (said.length === 0 && results.length === 0)
+    throw refused('input', 'must end with a user message or outputs of calls')
+}
+
+/** Converts items of a conversation. */
+export function readConversationItems(items: readonly InputItem[]): Pick<ChatInput, 'instructions' | 'history'> {
   return { instructions: systemText(items), history: readItemsAsMessages(items, 'items') }
 }
 
 const userText = (content: string): InputItem => ({ type: 'message', role: 'user', content })
 const textPart = (text: string) => ({ type: 'text' as const, text })
 
-const readItems = (values: readonly JsonObject[], path: string): InputItem[] => parseItems(path, inputItem, values)
+export const readItems = (values: readonly JsonObject[], path: string): InputItem[] =>
+  parseItems(path, inputItem, values)
 
 function systemText(items: readonly InputItem[]): string | undefined {
   const texts = items.flatMap((item) =>
@@ -106,6 +116,7 @@ const joined = (before: AssistantMessage, after: AssistantMessage): AssistantMes
 function messageOf(item: InputItem): ChatMessage | undefined {
   switch (item.type) {
     case 'reasoning':
+    case 'item_reference':
       return undefined
     case 'function_call':
       return {

@@ -54,9 +54,15 @@ const message = z.discriminatedUnion(
 )
 const callId = z.string().min(1).max(2_048)
 
-/** An item of a request: a message, a call or its result. Reasoning is ignored. */
+/** An item without a type is a message, or a reference if it has only an id. */
+function withType(item: unknown): unknown {
+  if (typeof item !== 'object' || item === null || ('type' in item && item.type !== null)) return item
+  return { ...item, type: 'id' in item && !('role' in item) ? 'item_reference' : 'message' }
+}
+
+/** An item of a request: a message, a call, its result, or a reference to an item. Reasoning is ignored. */
 export const inputItem = z.preprocess(
-  (item) => (typeof item === 'object' && item !== null && !('type' in item) ? { ...item, type: 'message' } : item),
+  withType,
   z.discriminatedUnion(
     'type',
     [
@@ -69,9 +75,10 @@ export const inputItem = z.preprocess(
         arguments: z.string(),
       }),
       z.object({ type: z.literal('function_call_output'), call_id: callId, output: texts }),
+      z.object({ type: z.literal('item_reference'), id: z.string().min(1).max(256) }),
       z.object({ type: z.literal('reasoning') }),
     ],
-    'must be of type message, function_call, function_call_output or reasoning',
+    'must be of type message, function_call, function_call_output, item_reference or reasoning',
   ),
 )
 export type InputItem = z.output<typeof inputItem>
@@ -118,6 +125,19 @@ export const responseRequest = z
     example: { model: 'default', input: 'What time is it?' },
   })
 export type ResponseRequest = z.output<typeof responseRequest>
+
+const { input, instructions, previous_response_id, conversation, tools, tool_choice } = responseRequest.shape
+
+export const inputTokensRequest = z
+  .object({
+    ...{ model: agentName.nullish(), input: input.nullish(), instructions, previous_response_id, conversation },
+    ...{ tools, tool_choice },
+  })
+  .openapi('InputTokensRequest', {
+    description: 'The fields of a request for a Response. All are optional.',
+    example: { model: 'default', input: 'What time is it?' },
+  })
+export type InputTokensRequest = z.output<typeof inputTokensRequest>
 
 export const shownItem = jsonObject.openapi({ type: 'object', additionalProperties: true, description: 'An item.' })
 
@@ -211,3 +231,13 @@ export const ResponseSchema = z
     },
   })
 export type ResponseResource = z.input<typeof ResponseSchema>
+
+export const DeletedResponseSchema = z
+  .object({ id: z.string(), object: z.literal('response.deleted'), deleted: z.literal(true) })
+  .openapi('DeletedResponse', {
+    example: { id: 'resp_01JD2Q8N4T6W8Y0A2C4E6G8J0K', object: 'response.deleted', deleted: true },
+  })
+
+export const InputTokensSchema = z
+  .object({ object: z.literal('response.input_tokens'), input_tokens: z.int() })
+  .openapi('InputTokens', { example: { object: 'response.input_tokens', input_tokens: 812 } })

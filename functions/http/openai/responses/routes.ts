@@ -4,7 +4,14 @@ import { sessionId } from '../../v1/fields.ts'
 import { runHeaders } from '../../v1/messages/input-schema.ts'
 import { ForeignEventSchema } from '../../run-steps/stream-schema.ts'
 import { openAiProblems } from '../problems.ts'
-import { responseRequest, ResponseSchema } from './response-schemas.ts'
+import { ItemListSchema, itemQuery } from './conversation-schemas.ts'
+import {
+  DeletedResponseSchema,
+  inputTokensRequest,
+  InputTokensSchema,
+  responseRequest,
+  ResponseSchema,
+} from './response-schemas.ts'
 
 const tags = ['OpenAI']
 const params = z.object({
@@ -76,6 +83,57 @@ const cancelResponse = createRoute({
   },
 })
 
+const deleteResponse = createRoute({
+  method: 'delete',
+  path: '/openai/v1/responses/{response}',
+  operationId: 'deleteResponse',
+  summary: 'Hide a Response; the log of its session stays',
+  tags,
+  request: { params },
+  responses: {
+    200: {
+      description: 'No request finds the Response any more.',
+      content: { 'application/json': { schema: DeletedResponseSchema } },
+    },
+    ...openAiProblems(400, 401, 403, 404, 429, 500, 503),
+  },
+})
+
+const listInput = createRoute({
+  method: 'get',
+  path: '/openai/v1/responses/{response}/input_items',
+  operationId: 'listInputItems',
+  summary: 'The items that the request of a Response brought',
+  tags,
+  request: { params, query: itemQuery },
+  responses: {
+    200: {
+      description: 'A page of items: outputs of calls, and the message of the user. Empty until the run has started.',
+      content: { 'application/json': { schema: ItemListSchema } },
+    },
+    ...openAiProblems(400, 401, 403, 404, 429, 500, 503),
+  },
+})
+
+const countTokens = createRoute({
+  method: 'post',
+  path: '/openai/v1/responses/input_tokens',
+  operationId: 'countInputTokens',
+  summary: 'Estimate the input tokens of a Response, without making it',
+  tags,
+  request: {
+    headers: z.object({ 'x-session-id': sessionId.optional() }),
+    body: { required: true, content: { 'application/json': { schema: inputTokensRequest } } },
+  },
+  responses: {
+    200: {
+      description: 'The estimated tokens of the first request to the model.',
+      content: { 'application/json': { schema: InputTokensSchema } },
+    },
+    ...openAiProblems(400, 401, 403, 404, 408, 413, 415, 429, 500, 503),
+  },
+})
+
 /**
  * Serves Responses with our sessions. The handlers are imported with the first request, so that the API starts quickly.
  */
@@ -83,6 +141,22 @@ export function responseRoutes(app: App, dependencies: RouteDependencies): void 
   app.openapi(createResponse, async (c) => {
     const { serveCreate } = await import('./serve-response.ts')
     return serveCreate(dependencies, c, c.req.valid('json'))
+  })
+
+  app.openapi(countTokens, async (c) => {
+    const { countInputTokens } = await import('./input-tokens.ts')
+    const tokens = await countInputTokens(dependencies, c, c.req.valid('json'))
+    return c.json({ object: 'response.input_tokens' as const, input_tokens: tokens }, 200)
+  })
+
+  app.openapi(listInput, async (c) => {
+    const { serveInputItems } = await import('./serve-stored-response.ts')
+    return serveInputItems(dependencies, c.get('caller'), c.req.valid('param').response, c.req.valid('query'))
+  })
+
+  app.openapi(deleteResponse, async (c) => {
+    const handlers = await import('./serve-stored-response.ts')
+    return c.json(await handlers.deleteResponse(dependencies, c.get('caller'), c.req.valid('param').response), 200)
   })
 
   app.openapi(readResponse, async (c) => {

@@ -1,21 +1,16 @@
-import { createSession } from '../../../access/sessions.ts'
+import { changeSession, createSession, findChangeableSession } from '../../../access/sessions.ts'
 import type { Caller } from '../../../access/caller.ts'
 import { definedFields } from '../../../domain/defined-fields.ts'
 import { nextId } from '../../../domain/ids.ts'
-import type { Message } from '../../../domain/messages/message.ts'
+import type { JsonObject } from '../../../domain/json.ts'
 import { keyOf } from '../../../domain/session.ts'
 import type { Session } from '../../../domain/session.ts'
-import { fitting, MAX_PAGE_BYTES } from '../../../log/page-bytes.ts'
 import type { RouteDependencies } from '../../dependencies.ts'
-import { bytesResponse } from '../../streaming/json-response.ts'
-import { invalidRequest } from '../../middleware/validation.ts'
 import { closedHistory } from '../sessions/chat-session.ts'
-import { findConversation } from './accept-response.ts'
-import { itemsOf, messageOfItem } from './conversation-items.ts'
-import type { PlacedItem } from './conversation-items.ts'
-import { readConversationItems } from './response-input.ts'
-import type { ConversationRequest, ItemList } from './conversation-schemas.ts'
-import { jsonText } from '../../../log/json/well-formed.ts'
+import { findConversation, orConversationNotFound } from './accept-response.ts'
+import type { ConversationRequest } from './conversation-schemas.ts'
+import { refuseReferences } from './new-items.ts'
+import { readConversationItems, readItems } from './response-input.ts'
 
 /** Creates a session whose log begins with these items. */
 export async function makeConversation(
@@ -24,7 +19,9 @@ export async function makeConversation(
   { items, metadata }: ConversationRequest,
 ) {
   const { service, agents, clock } = dependencies
-  const { instructions, history } = readConversationItems(items ?? [])
+  const first = readItems(items ?? [], 'body.items')
+  refuseReferences(first)
+  const { instructions, history } = readConversationItems(first)
   const closed = closedHistory({ history, results: [] })
   // Each Response names its own agent. This one applies only until the first Response.
   const agent = [...agents.keys()].find((name) => caller.key?.agents?.includes(name) ?? true) ?? 'default'
@@ -38,16 +35,26 @@ export async function makeConversation(
 export const showConversation = async (dependencies: RouteDependencies, caller: Caller, id: string) =>
   conversationResource(await findConversation(dependencies, caller, id))
 
-/** Reads a page of the session's log as items. */
-export async function pageOfItems(dependencies: RouteDependencies, caller: Caller, id: string, query: ItemQuery) {
-  const { builds, shared } = dependencies
-  const session = await findConversation(dependencies, caller, id)
-  const name = jsonText(['items', session.session, query])
-  const page = await builds.build(caller.tenant, name, async () =>
-    Buffer.from(jsonText(await itemPage(dependencies, session, query))),
+/** Replaces the metadata of a conversation. */
+export const changeConversation = (
+  dependencies: RouteDependencies,
+  caller: Caller,
+  id: string,
+  metadata: JsonObject,
+): Promise<Conversation> =>
+  orConversationNotFound(id, async () =>
+    conversationResource(await changeSession(dependencies, caller, id, { metadata })),
   )
-  return bytesResponse<ItemList>(shared.of(caller.tenant), page)
-}
+
+/** Deletes the session. It is hidden when this resolves, even if the removal of its rows continues. */
+export const removeConversation = (dependencies: RouteDependencies, caller: Caller, id: string) =>
+  orConversationNotFound(id, async () => {
+    const session = await findChangeableSession(dependencies, caller, id)
+    await dependencies.service.deleteSession(keyOf(session))
+    return { id, object: 'conversation.deleted' as const, deleted: true as const }
+  })
+
+type Conversation = ReturnType<typeof conversationResource>
 
 const conversationResource = ({ session, createdAt, metadata }: Session) => ({
   id: session,
@@ -55,51 +62,3 @@ const conversationResource = ({ session, createdAt, metadata }: Session) => ({
   created_at: Math.floor(createdAt / 1_000),
   metadata,
 })
-
-interface ItemQuery {
-  readonly after?: string | undefined
-  readonly limit: number
-  readonly order: 'asc' | 'desc'
-}
-
-async function itemPage(
-  { reader }: RouteDependencies,
-  session: Session,
-  { after, limit, order }: ItemQuery,
-): Promise<ItemList> {
-  const key = keyOf(session)
-  const at = after === undefined ? undefined : await messageOfItem(reader, key, after)
-  if (after !== undefined && at === undefined)
-    throw invalidRequest([{ path: 'query.after', message: 'is not an item of this conversation' }])
-  const isRising = order === 'asc'
-  const found: PlacedItem[] = []
-  const take = async (messages: readonly Message[]): Promise<void> => {
-    const rising = await itemsOf(reader, key, isRising ? messages : messages.toReversed())
-    found.push(...(isRising ? rising : rising.toReversed()))
-  }
-  const first = at === undefined ? undefined : await reader.message(key, at)
-  if (first !== undefined) await take([first])
-  // The cursor may be an item's id from a stream. If the item has another id now, its whole message counts as read.
-  const known = found.findIndex(({ item }) => item.id === after)
-  found.splice(0, known === -1 ? found.length : known + 1)
-  let more = true
-  for (let last = at; more && found.length <= limit;) {
-    const page = await reader.messages(key, {
-      order: isRising ? 'ascending' : 'descending',
-      limit: limit + 1,
-      mostCharacters: MAX_PAGE_BYTES,
-      ...(last === undefined ? {} : isRising ? { after: last } : { before: last }),
-    })
-    await take(page.messages)
-    last = page.messages.at(-1)?.id
-    more = page.more && last !== undefined
-  }
-  const data = fitting(found.slice(0, limit).map(({ item }) => item))
-  return {
-    object: 'list',
-    data,
-    first_id: data[0]?.id ?? null,
-    last_id: data.at(-1)?.id ?? null,
-    has_more: more || data.length < found.length,
-  }
-}

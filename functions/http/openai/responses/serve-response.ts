@@ -1,18 +1,14 @@
 import type { Context } from 'hono'
 import { sha256 } from '../../../domain/hash.ts'
 import { findChangeableSession } from '../../../access/sessions.ts'
-import { SESSION_PATTERN } from '../../../domain/ids.ts'
 import { definedFields } from '../../../domain/defined-fields.ts'
 import type { AppEnv, RouteDependencies } from '../../dependencies.ts'
 import { bytesResponse, jsonResponse } from '../../streaming/json-response.ts'
 import { refuseWrongTools } from '../../v1/messages/incoming-content.ts'
-import { aliasedAgent } from '../../agent-alias.ts'
 import { whileCounted } from '../../v1/runs/response.ts'
-import { BAD_SESSION_ID } from '../../v1/fields.ts'
 import { streamFrames } from '../../streaming/first-frame.ts'
 import { clientCallId } from '../../run-steps/call-id.ts'
 import { refused } from '../chat/chat-request.ts'
-import { modelOf } from '../models.ts'
 import { saysRetry } from '../sessions/chat-turn.ts'
 import { turnHash } from '../sessions/message-fingerprint.ts'
 import { imageCallerOf } from '../../v1/messages/incoming-images.ts'
@@ -22,7 +18,10 @@ import { whenSent } from '../when-sent.ts'
 import { acceptResponse, findResponse } from './accept-response.ts'
 import type { NewResponse } from './accept-response.ts'
 import { failedFrame, frames, remembering, settled, standing } from './follow-response.ts'
-import { readResponseRequest } from './response-input.ts'
+import { withReferences } from './item-references.ts'
+import { requestedAgent } from './model-name.ts'
+import { namedSession, requireOneName } from './named-session.ts'
+import { readInput, readResponseRequest, requireNewInput } from './response-input.ts'
 import type { ResponseRequest, ResponseResource } from './response-schemas.ts'
 import { jsonText } from '../../../log/json/well-formed.ts'
 
@@ -111,22 +110,22 @@ async function readWanted(
 ): Promise<NewResponse> {
   const { conversation, previous_response_id: previous } = body
   const named = c.req.header('x-session-id')
-  if (typeof conversation === 'string' && !SESSION_PATTERN.test(conversation))
-    throw refused('conversation', BAD_SESSION_ID)
-  const naming = Object.entries({ previous_response_id: previous, conversation, 'x-session-id': named })
-  const [first, second] = naming.flatMap(([name, value]) => (typeof value === 'string' ? [name] : []))
-  if (first !== undefined && second !== undefined)
-    throw refused(first, `cannot be combined with ${second}: each of them names a session`)
+  const naming = { previous, conversation, header: named }
+  requireOneName(naming)
   if (body.background === true && body.store === false)
     throw refused('background', 'needs store: true, because a Response that is not stored cannot be read later')
-  const { model, shown } = withoutSuffix(dependencies, body.model)
-  const agent = modelOf(dependencies, model)
-  const { ignored, ...input } = readResponseRequest(body)
+  const { agent, shown } = requestedAgent(dependencies, body.model)
+  const caller = c.get('caller')
+  const items = await withReferences(dependencies, caller, readInput(body.input), () =>
+    namedSession(dependencies, caller, naming),
+  )
+  const { ignored, ...input } = readResponseRequest(body, items)
+  requireNewInput(input)
   await refuseWrongTools(dependencies, agent.name, input)
   const user = body.user ?? body.safety_identifier ?? undefined
   const instructions = [body.instructions ?? '', input.instructions ?? ''].filter((text) => text !== '').join('\n\n')
   const identity = {
-    caller: c.get('caller'),
+    caller,
     agent: agent.name,
     user,
     input,
@@ -161,17 +160,4 @@ async function readWanted(
     isStored: body.store !== false,
     withCalls: (shown ?? c.req.header('x-tooltrail-tools')) === 'calls',
   }
-}
-
-/** Endings of a model's name that choose whether calls of our own tools are shown. The first is the default. */
-const SHOWN = ['text', 'calls'] as const
-
-/** Splits the ending off a model's name, unless the whole name is an agent's. */
-function withoutSuffix(
-  dependencies: RouteDependencies,
-  model: string,
-): { readonly model: string; readonly shown?: (typeof SHOWN)[number] } {
-  const shown = SHOWN.find((one) => model.endsWith(`:${one}`))
-  if (shown === undefined || dependencies.agents.has(aliasedAgent(dependencies, model))) return { model }
-  return { model: model.slice(0, -(shown.length + 1)), shown }
 }
