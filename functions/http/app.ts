@@ -19,7 +19,6 @@ import { callbackRoutes } from './v1/callbacks/routes.ts'
 import { contextRoutes } from './v1/context/routes.ts'
 import { deletionRoutes } from './v1/sessions/deletions.ts'
 import { chatCompletionRoutes } from './openai/chat/routes.ts'
-import { conversationItemRoutes } from './openai/responses/conversation-item-routes.ts'
 import { conversationRoutes } from './openai/responses/conversations.ts'
 import { responseRoutes } from './openai/responses/routes.ts'
 import { modelRoutes } from './openai/models.ts'
@@ -107,7 +106,6 @@ export function createApp(dependencies: AppDependencies): App {
   chatCompletionRoutes(app, parts)
   responseRoutes(app, parts)
   conversationRoutes(app, parts)
-  conversationItemRoutes(app, parts)
   chatRoutes(app, parts)
   agUiRoutes(app, parts)
   app.get('/docs/', (c) => c.redirect('/docs'))

@@ -1,5 +1,6 @@
 import { createRoute } from '@hono/zod-openapi'
 import type { App, RouteDependencies } from '../../dependencies.ts'
+import { conversationItemRoutes } from './conversation-item-routes.ts'
 import { openAiProblems } from '../problems.ts'
 import {
   conversationChange,
@@ -67,8 +68,9 @@ const deleteConversation = createRoute({
   },
 })
 
-/** Serves sessions as conversations. The handlers are imported with the first request. */
+/** Serves sessions as conversations, and their logs as items. The handlers are imported with the first request. */
 export function conversationRoutes(app: App, dependencies: RouteDependencies): void {
+  conversationItemRoutes(app, dependencies)
   const handlers = () => import('./serve-conversation.ts')
 
   app.openapi(createConversation, async (c) => {

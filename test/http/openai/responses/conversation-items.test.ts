@@ -1,4 +1,4 @@
-/* Evidence, clients: Conversations are changed and deleted, and items are appended, as far as a growing log allows. */
+/* Evidence, clients: Conversations are changed and deleted, and items are appended to the growing log. */
 import type OpenAI from 'openai'
 import { afterEach, describe, expect, test } from 'vitest'
 import { expectJson, heldTurn, openHttpHarness } from '../../harness.ts'

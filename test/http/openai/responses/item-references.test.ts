@@ -67,9 +67,9 @@ test("the client's calls and our own calls can be referenced", async () => {
   ])
   const references = asked.output.map(({ id }) => refer(id))
   const output = { type: 'function_call_output', call_id: 'c1~1', output: 'rain' } as const
-  const told = await client.responses.create({ ...body, input: [user('Hello'), ...references, output] }, SHOW_CALLS)
-  expect([told.id, told.output_text]).toEqual([`${asked.id}.1`, 'It rains.'])
-  const last: Input = [user('Hello'), ...references, output, refer(told.output[0]?.id), user('Sure?')]
+  const answered = await client.responses.create({ ...body, input: [user('Hello'), ...references, output] }, SHOW_CALLS)
+  expect([answered.id, answered.output_text]).toEqual([`${asked.id}.1`, 'It rains.'])
+  const last: Input = [user('Hello'), ...references, output, refer(answered.output[0]?.id), user('Sure?')]
   expect((await client.responses.create({ ...body, input: last }, SHOW_CALLS)).output_text).toBe('Yes.')
   expect(await sessionsOf(harness)).toHaveLength(1)
 })
