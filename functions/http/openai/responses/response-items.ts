@@ -1,7 +1,7 @@
 import type { AssistantMessage, ToolMessage } from '../../../domain/messages/message.ts'
 import { textOf } from '../../../domain/messages/message.ts'
 import type { WaitingCall } from '../../v1/runs/resource.ts'
-import { ownName } from './request-tools.ts'
+import { ownName } from './request/request-tools.ts'
 import { clientCallId } from '../../run-steps/call-id.ts'
 
 /** An item of a Response's output. */

@@ -1,7 +1,7 @@
 import { z } from '@hono/zod-openapi'
 import { agentName, jsonObject, objectOrNull, person, texts as metadata } from '../../v1/fields.ts'
 import { toolList } from '../../v1/messages/input-schema.ts'
-import { responseTool } from './tool-schemas.ts'
+import { responseTool } from './request/tool-schemas.ts'
 
 const inputImage = z.object({
   type: z.literal('input_image'),

@@ -4,7 +4,7 @@ import { sessionId } from '../../v1/fields.ts'
 import { runHeaders } from '../../v1/messages/input-schema.ts'
 import { ForeignEventSchema } from '../../run-steps/stream-schema.ts'
 import { openAiProblems } from '../problems.ts'
-import { ItemListSchema, itemQuery } from './conversation-schemas.ts'
+import { ItemListSchema, itemQuery } from '../conversations/conversation-schemas.ts'
 import {
   DeletedResponseSchema,
   inputTokensRequest,

@@ -4,7 +4,7 @@ import { jsonText } from '../../../log/json/well-formed.ts'
 import type { RouteDependencies } from '../../dependencies.ts'
 import { bytesResponse } from '../../streaming/json-response.ts'
 import { findResponse } from './accept-response.ts'
-import type { ItemList, ItemQuery } from './conversation-schemas.ts'
+import type { ItemList, ItemQuery } from '../conversations/conversation-schemas.ts'
 import { inputPage } from './response-input-items.ts'
 import { nameOfDeletion } from './response-name.ts'
 

@@ -7,10 +7,10 @@ import { keyOf } from '../../../domain/session.ts'
 import type { Session } from '../../../domain/session.ts'
 import type { RouteDependencies } from '../../dependencies.ts'
 import { closedHistory } from '../sessions/chat-session.ts'
-import { findConversation, orConversationNotFound } from './accept-response.ts'
+import { findConversation, orConversationNotFound } from '../responses/accept-response.ts'
 import type { ConversationRequest } from './conversation-schemas.ts'
 import { refuseReferences } from './new-items.ts'
-import { readConversationItems, readItems } from './response-input.ts'
+import { readConversationItems, readItems } from '../responses/request/response-input.ts'
 
 /** Creates a session whose log begins with these items. */
 export async function makeConversation(

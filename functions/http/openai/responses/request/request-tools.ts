@@ -1,8 +1,8 @@
-import type { ClientTool } from '../../../domain/runs/run.ts'
-import { definedFields } from '../../../domain/defined-fields.ts'
-import { MAX_TOOLS } from '../../v1/messages/input-schema.ts'
-import { refused } from '../chat/chat-request.ts'
-import type { ResponseRequest } from './response-schemas.ts'
+import type { ClientTool } from '../../../../domain/runs/run.ts'
+import { definedFields } from '../../../../domain/defined-fields.ts'
+import { MAX_TOOLS } from '../../../v1/messages/input-schema.ts'
+import { refused } from '../../chat/chat-request.ts'
+import type { ResponseRequest } from '../response-schemas.ts'
 
 type RequestTool = NonNullable<ResponseRequest['tools']>[number]
 type FunctionTool = Extract<RequestTool, { type: 'function' }>

@@ -1,6 +1,6 @@
 import { RequestError } from '../../middleware/request-error.ts'
 import type { ChatInput } from '../chat/chat-request.ts'
-import type { InputItem } from './response-schemas.ts'
+import type { InputItem } from '../responses/response-schemas.ts'
 
 /** Rejects references, because the log cannot contain an item twice. */
 export function refuseReferences(items: readonly InputItem[]): void {

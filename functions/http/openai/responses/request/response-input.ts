@@ -1,14 +1,14 @@
-import { definedFields } from '../../../domain/defined-fields.ts'
-import type { JsonObject } from '../../../domain/json.ts'
-import { parseItems } from '../../middleware/validation.ts'
-import { bytesOf, imageOf, refused, refuseRepeated, textOf } from '../chat/chat-request.ts'
-import type { ChatInput, PlacedMessage } from '../chat/chat-request.ts'
-import type { ChatMessage } from '../chat/chat-schemas.ts'
-import type { RequestPart } from '../../v1/messages/incoming-images.ts'
+import { definedFields } from '../../../../domain/defined-fields.ts'
+import type { JsonObject } from '../../../../domain/json.ts'
+import { parseItems } from '../../../middleware/validation.ts'
+import { bytesOf, imageOf, refused, refuseRepeated, textOf } from '../../chat/chat-request.ts'
+import type { ChatInput, PlacedMessage } from '../../chat/chat-request.ts'
+import type { ChatMessage } from '../../chat/chat-schemas.ts'
+import type { RequestPart } from '../../../v1/messages/incoming-images.ts'
 import { namespacedName, readTools } from './request-tools.ts'
 import type { RequestTools } from './request-tools.ts'
-import { inputItem } from './response-schemas.ts'
-import type { InputItem, ResponseRequest } from './response-schemas.ts'
+import { inputItem } from '../response-schemas.ts'
+import type { InputItem, ResponseRequest } from '../response-schemas.ts'
 
 type UserItem = Extract<InputItem, { role: 'user' }>
 type UserMessage = Extract<ChatMessage, { role: 'user' }>

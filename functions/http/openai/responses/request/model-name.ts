@@ -1,7 +1,7 @@
-import type { Agent } from '../../../domain/agent.ts'
-import type { AppDependencies } from '../../dependencies.ts'
-import { aliasedAgent } from '../../agent-alias.ts'
-import { modelOf } from '../models.ts'
+import type { Agent } from '../../../../domain/agent.ts'
+import type { AppDependencies } from '../../../dependencies.ts'
+import { aliasedAgent } from '../../../agent-alias.ts'
+import { modelOf } from '../../models.ts'
 
 /** Endings of a model's name that choose whether calls of our own tools are shown. The first is the default. */
 const SHOWN = ['text', 'calls'] as const

@@ -1,11 +1,11 @@
-import type { Caller } from '../../../access/caller.ts'
-import type { Session } from '../../../domain/session.ts'
-import type { RouteDependencies } from '../../dependencies.ts'
-import { existing } from '../../run-steps/open-session.ts'
-import { BAD_SESSION_ID } from '../../v1/fields.ts'
-import { SESSION_PATTERN } from '../../../domain/ids.ts'
-import { refused } from '../chat/chat-request.ts'
-import { findConversation, findPrevious } from './accept-response.ts'
+import type { Caller } from '../../../../access/caller.ts'
+import type { Session } from '../../../../domain/session.ts'
+import type { RouteDependencies } from '../../../dependencies.ts'
+import { existing } from '../../../run-steps/open-session.ts'
+import { BAD_SESSION_ID } from '../../../v1/fields.ts'
+import { SESSION_PATTERN } from '../../../../domain/ids.ts'
+import { refused } from '../../chat/chat-request.ts'
+import { findConversation, findPrevious } from '../accept-response.ts'
 
 /** The fields by which a request can name a session. */
 export interface Naming {

@@ -14,14 +14,14 @@ import type { AppEnv, RouteDependencies } from '../../dependencies.ts'
 import { RequestError } from '../../middleware/request-error.ts'
 import { bytesResponse } from '../../streaming/json-response.ts'
 import { closedHistory } from '../sessions/chat-session.ts'
-import { findConversation, orConversationNotFound } from './accept-response.ts'
+import { findConversation, orConversationNotFound } from '../responses/accept-response.ts'
 import { itemsOf } from './conversation-items.ts'
 import type { PlacedItem, ShownItem } from './conversation-items.ts'
 import type { ItemList, ItemQuery } from './conversation-schemas.ts'
 import { findItem, messageOfItem } from './item-lookup.ts'
 import { listOf, unknownCursor } from './item-page.ts'
 import { refuseInstructions, refuseReferences, requireClosedCalls } from './new-items.ts'
-import { readConversationItems, readItems } from './response-input.ts'
+import { readConversationItems, readItems } from '../responses/request/response-input.ts'
 
 /** Reads a page of the session's log as items. */
 export async function pageOfItems(dependencies: RouteDependencies, caller: Caller, id: string, query: ItemQuery) {

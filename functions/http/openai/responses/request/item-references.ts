@@ -1,15 +1,16 @@
-import type { Caller } from '../../../access/caller.ts'
-import { keyOf } from '../../../domain/session.ts'
-import type { Session } from '../../../domain/session.ts'
-import type { RouteDependencies } from '../../dependencies.ts'
-import { RequestError } from '../../middleware/request-error.ts'
-import { existing } from '../../run-steps/open-session.ts'
-import { refused } from '../chat/chat-request.ts'
-import type { PlacedItem } from './conversation-items.ts'
-import { findItem, findItemsOfRun, placeOfItem } from './item-lookup.ts'
-import { nameOfResponse } from './response-name.ts'
-import { inputItem } from './response-schemas.ts'
-import type { InputItem } from './response-schemas.ts'
+import type { Caller } from '../../../../access/caller.ts'
+import type { Json } from '../../../../domain/json.ts'
+import { keyOf } from '../../../../domain/session.ts'
+import type { Session } from '../../../../domain/session.ts'
+import type { RouteDependencies } from '../../../dependencies.ts'
+import { RequestError } from '../../../middleware/request-error.ts'
+import { existing } from '../../../run-steps/open-session.ts'
+import { refused } from '../../chat/chat-request.ts'
+import type { PlacedItem } from '../../conversations/conversation-items.ts'
+import { findItem, findItemsOfRun, placeOfItem } from '../../conversations/item-lookup.ts'
+import { nameOfResponse } from '../response-name.ts'
+import { inputItem } from '../response-schemas.ts'
+import type { InputItem } from '../response-schemas.ts'
 
 /** Limit of the references of one request. */
 const MAX_REFERENCES = 500
@@ -65,8 +66,10 @@ export async function withReferences(
 
 /** Whether an item has images or files. They are links there, which no model can be sent. */
 const hasMedia = ({ item: { content } }: PlacedItem): boolean =>
-  Array.isArray(content) &&
-  content.some((part) => part !== null && typeof part === 'object' && 'type' in part && MEDIA.has(part['type']))
+  Array.isArray(content) && content.some((part: Json) => isMedia(part))
+
+const isMedia = (part: Json): boolean =>
+  typeof part === 'object' && part !== null && 'type' in part && MEDIA.has(part['type'])
 
 const MEDIA: ReadonlySet<unknown> = new Set(['input_image', 'input_file'])
 

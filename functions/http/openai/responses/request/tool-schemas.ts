@@ -1,6 +1,6 @@
 import { z } from '@hono/zod-openapi'
-import { objectOrNull } from '../../v1/fields.ts'
-import { clientTool, MAX_TOOLS } from '../../v1/messages/input-schema.ts'
+import { objectOrNull } from '../../../v1/fields.ts'
+import { clientTool, MAX_TOOLS } from '../../../v1/messages/input-schema.ts'
 
 const functionTool = z.object({
   type: z.literal('function'),

@@ -1,6 +1,6 @@
 import { createRoute } from '@hono/zod-openapi'
 import type { App, RouteDependencies } from '../../dependencies.ts'
-import { conversationItemRoutes } from './conversation-item-routes.ts'
+import { conversationItemRoutes } from './item-routes.ts'
 import { openAiProblems } from '../problems.ts'
 import {
   conversationChange,

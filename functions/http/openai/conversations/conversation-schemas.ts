@@ -1,6 +1,6 @@
 import { z } from '@hono/zod-openapi'
 import { jsonObject, objectOrNull, pageLimit, sessionId, texts as metadata } from '../../v1/fields.ts'
-import { requestItems, shownItem } from './response-schemas.ts'
+import { requestItems, shownItem } from '../responses/response-schemas.ts'
 
 /** Limit of the items of one request, as in OpenAI's API. */
 const MAX_ITEMS = 20

@@ -5,7 +5,7 @@ import type { SessionKey } from '../../../domain/session.ts'
 import type { LogReader } from '../../../ports/log-reader.ts'
 import { partUrl } from '../../v1/messages/resource.ts'
 import { findArguments } from '../../v1/messages/call-arguments.ts'
-import { blockItem, blocksOf, callItem, callOutputItem } from './response-items.ts'
+import { blockItem, blocksOf, callItem, callOutputItem } from '../responses/response-items.ts'
 
 export type ShownItem = JsonObject & { readonly id: string }
 
