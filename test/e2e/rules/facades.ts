@@ -134,6 +134,37 @@ export function declareFacades(served: () => Served): void {
     await expect.poll(async () => (await openAi(served()).responses.retrieve(long.id)).status).toBe('cancelled')
   })
 
+  test('a Response keeps its input, its deletion and appended items across processes', async () => {
+    const client = (): OpenAI => openAi(served())
+    const first = await client().responses.create({ model: 'default', input: TIME })
+    const conversation = first.conversation?.id ?? ''
+    await served().renew()
+    const { data: input } = await client().responses.inputItems.list(first.id)
+    expect(input).toMatchObject([{ role: 'user', content: [{ text: TIME }] }])
+    const item = first.output.at(-1)?.id ?? ''
+    expect(await client().conversations.items.retrieve(item, { conversation_id: conversation })).toMatchObject({
+      id: item,
+    })
+    const items = [{ role: 'user', content: 'Noted.' }] as const
+    const options = { headers: { 'idempotency-key': `${conversation}-items` } }
+    const added = await client().conversations.items.create(conversation, { items: [...items] }, options)
+    await client().conversations.update(conversation, { metadata: { topic: 'time' } })
+    await client().responses.delete(first.id)
+    await served().renew()
+    expect(await client().conversations.items.create(conversation, { items: [...items] }, options)).toEqual(added)
+    expect(await client().conversations.retrieve(conversation)).toMatchObject({ metadata: { topic: 'time' } })
+    await expect(client().responses.retrieve(first.id)).rejects.toMatchObject({ status: 404 })
+    const reference = { type: 'item_reference', id: item } as const
+    const next = { model: 'default', input: [reference, { role: 'user', content: TIME }], conversation } as const
+    expect(await client().responses.create({ ...next, input: [...next.input] })).toMatchObject({ status: 'completed' })
+    expect(await rolesOf(served(), conversation)).toBe(
+      'user assistant tool assistant user user assistant tool assistant',
+    )
+    await client().conversations.delete(conversation)
+    await served().renew()
+    await expect(client().conversations.retrieve(conversation)).rejects.toMatchObject({ status: 404 })
+  })
+
   test('useChat receives steps, its own tools and the stored messages, across processes', async () => {
     const id = `chat-${crypto.randomUUID()}`
     const chat = (messages: UIMessage[]): TestChat => {
