@@ -69,7 +69,7 @@ describe('the transport of useChat', () => {
     expect(sent[0]?.body).toMatchObject({ id: 'talk', agent: 'other', sdk: 7, trigger: 'submit-message' })
   })
 
-  test('is also created without new, and the package exports it', async () => {
+  test('can also be created without `new`, and is exported by the package', async () => {
     harness = await openHttpHarness({ script: [{ text: 'One.' }] })
     const chat = chatOf({ transport: PackagedTransport({ url: URL_OF_APP, fetch: toApp }) })
     await chat.sendMessage({ text: 'First' })
@@ -157,7 +157,7 @@ describe('stop()', () => {
     expect(failures).toBe(-1)
   })
 
-  test('reports a cancel that is refused as an uncaught error', async () => {
+  test('reports a refused cancel as an uncaught error', async () => {
     const refusing: Fetch = async (input, init) =>
       new Request(input as string, init).url.endsWith('/cancel')
         ? new Response('not for you', { status: 403 })

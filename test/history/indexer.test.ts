@@ -257,7 +257,7 @@ test('records are not dead-lettered while no record can be read or the index fai
   expect(deadLettered).toEqual([])
 })
 
-test('records beyond the deadline are redelivered; a record that exceeds it alone is dead-lettered', async () => {
+test('records beyond the deadline are redelivered; a record that alone exceeds the deadline is dead-lettered', async () => {
   const output = Buffer.from('line of text\n'.repeat(1_000_000))
   const whole = { bytes: output.length, lines: 1, sha256: '', mediaType: 'text/plain', object: 'object-1' }
   const long = { ...listing, output: whole } as Message

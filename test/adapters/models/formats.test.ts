@@ -84,7 +84,7 @@ describe('a format with a schema', () => {
     expect(JSON.stringify(body)).not.toContain('"name":"json"')
   })
 
-  it('is sent to other servers both ways, and only described while the model may call tools', async () => {
+  it('is a field and an instruction for other servers, but only an instruction if calls are allowed', async () => {
     const provider = named('openai-compatible')
     const both = await bodyFor(provider, { responseFormat: typed })
     expect(fieldOf(both)).toMatchObject({ type: 'json_schema', json_schema: { name: 'place', strict: true } })
@@ -115,7 +115,7 @@ describe.each([
   ['anthropic', 'anthropic/claude-sonnet-4-5', /"stop_sequences":\["END"\]/],
   ['bedrock', 'bedrock/amazon.nova-pro-v1:0', /"stopSequences":\["END"\]/],
 ])('%s', (name, model, expected) => {
-  it('gets the options of the request that it knows', async () => {
+  it('gets those options of the request that it supports', async () => {
     const options = { topP: 0.5, seed: 7, stop: ['END', '\n'] }
     expect(JSON.stringify(await bodyFor(named(name, model), { options }))).toMatch(expected)
   })
@@ -131,7 +131,7 @@ describe.each([
   })
 })
 
-test('a schema is closed if each of its objects names its properties', () => {
+test('a schema is closed if each of its objects allows only named properties', () => {
   expect(isClosedSchema(place)).toBe(true)
   expect(isClosedSchema({ type: 'object', additionalProperties: false })).toBe(true)
   for (const open of [

@@ -64,7 +64,7 @@ const points = (log: readonly Message[]): Message[][] =>
   })
 
 describe.each(PROVIDERS)('a request to $name', (provider) => {
-  it('contains each image of the current run or its replacing note, and no errors or earlier images', async () => {
+  it("contains the current run's images, or the notes that replace them, but no errors and no earlier images", async () => {
     const { text } = await bodyFor(provider, requestFor(LOG))
     expect(text).not.toContain('NEVER-SENT')
     expect(text.split(NOTE)).toHaveLength(2)

@@ -67,7 +67,7 @@ describe('the pauses of a run', () => {
     ])
   })
 
-  test('are emitted from the log as they were emitted live: ids, calls, counts', async () => {
+  test('have the same ids, calls and counts in the log as in the live stream', async () => {
     const { it, runId, live } = await runOfTwoPauses()
     // The loop decides which holder may end a call.
     const changes = (events: readonly RunEvent[]) =>
@@ -97,7 +97,7 @@ describe('the pauses of a run', () => {
     expect(new Set(late.map(({ id }) => id)).size).toBe(4)
   })
 
-  test("are positions from which a stream can resume, at the start of the pause's round", async () => {
+  test("are events after which a stream can resume; it resumes at the start of the pause's round", async () => {
     const { it, runId } = await runOfTwoPauses()
     const all = await follow(it, runId)
     const second = all.findLastIndex(({ type }) => type === 'run.paused')

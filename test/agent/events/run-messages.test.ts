@@ -72,7 +72,7 @@ test('a message that was evicted from the cache is read again', async () => {
   expect(ids).toEqual(messages.map(({ id }) => id))
 })
 
-test('an open call is read each time', async () => {
+test('an open call is read again each time', async () => {
   const messages = [user('m1', 'go'), call('m2', 'running'), call('m3', 'completed')]
   const { reader } = logOf(messages)
   const idsRead = async (): Promise<string[]> => {

@@ -41,7 +41,7 @@ test('the process that takes over after a kill sends an equal request, with the 
   expect(other.requests).toEqual(requests.slice(1))
 })
 
-test('results that arrive while another call executes bring their tools and instructions with them', async () => {
+test('results that arrive while another call executes replace the tools and instructions of the run', async () => {
   const { promise, resolve: release } = Promise.withResolvers<{ text: string }>()
   const tools = [makeTool('slow', () => promise)]
   harness = await openHarness({ script: [{ calls: [ask, { id: 'b', name: 'slow' }] }, { text: 'done' }], tools })
@@ -57,7 +57,7 @@ test('results that arrive while another call executes bring their tools and inst
   ])
 })
 
-test('an approved call executes even if the results name a client tool of its name', async () => {
+test('an approved call executes even if its approval comes with a client tool of the same name', async () => {
   const ran: string[] = []
   const tools = [makeTool('careful', async () => ({ text: String(ran.push('ran')) }), { needsApproval: true })]
   harness = await openHarness({ script: [{ calls: [ask, { id: 'b', name: 'careful' }] }, { text: 'done' }], tools })

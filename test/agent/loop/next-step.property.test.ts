@@ -69,7 +69,7 @@ test('each call of each completion has one row', () => {
   )
 })
 
-test('the types allow a step only in a phase that holds its resources', () => {
+test('the types allow a step only in a phase of the run that has what the step needs', () => {
   expectTypeOf<OpeningRun>().not.toExtend<Parameters<typeof executeRun>[0]>()
   expectTypeOf<OpeningRun>().not.toExtend<Parameters<typeof executeCalls>[0]>()
   expectTypeOf<Thread>().not.toExtend<Parameters<typeof nextStep>[0]>()

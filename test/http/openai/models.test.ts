@@ -16,7 +16,7 @@ test("a model's creation time is the start of the process, in the list and in a 
   }
 })
 
-test('an alias names an agent in every facade, and follows the rights of its agent', async () => {
+test('an alias of an agent works in every facade, for keys that may use the agent', async () => {
   const aliases = new Map([
     ['gpt-4o', 'default'],
     ['openai/gpt-5:text', 'other'],

@@ -68,7 +68,7 @@ describe('tokens', () => {
     )
   })
 
-  it('of ASCII text are equal beside other letters', () => {
+  it('of ASCII text are the same beside letters of other scripts', () => {
     const ascii = fc.string({ unit: fc.constantFrom(...'abXY01-_./:@+#~ {"=\n') })
     fc.assert(
       fc.property(ascii, (text) => {

@@ -78,7 +78,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       expect(await header(fixture)).not.toHaveProperty('cancel')
     })
 
-    test('taking a lease fails if another process has taken and released it, because the generation was used', async () => {
+    test('taking a lease fails if another process took and released it, because that process used the generation', async () => {
       const fixture = await open()
       const { lease } = await startRun(fixture)
       await fixture.lease.release(lease)
@@ -105,7 +105,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       expect(run?.notices?.map(({ type }) => type)).toEqual(['context.nearly_full', 'run.resumed'])
     })
 
-    test('a claim fails with lease_lost after a later holder took the lease, and this holder keeps its calls', async () => {
+    test('a claim fails with lease_lost after another holder took the lease, and that holder keeps its calls', async () => {
       const fixture = await open()
       const { lease } = await startRun(fixture)
       const round = roundAfter(fixture, lease, lease.head, [{ name: 'pay' }])

@@ -95,7 +95,7 @@ describe('the stored vocabulary of SQLite', () => {
     expect(leftovers(database)).toEqual([])
   })
 
-  test('removes the words of a message from the word-part index in one segment', () => {
+  test('adds one segment to the word-part index when it removes the words of a message', () => {
     const next = randomNumbers(7)
     const text = Array.from({ length: 90 }, () => `w${next().toString(36).slice(2, 9)}`).join(' ')
     say({ session: 's-1', message: 'm-1', text })

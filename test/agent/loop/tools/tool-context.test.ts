@@ -106,7 +106,7 @@ test.each([
   expect(scopes).toEqual([expected])
 })
 
-test('a session that becomes bound to its owner during the run excludes the rest of the tenant', async () => {
+test("a tool sees only the owner's messages if its session becomes bound to the owner during the run", async () => {
   const { context, queries, scopes } = contextOf('ada', 'tenant', true)
   await context.searchHistory('words', {}, 7)
   await context.readOutput(`output:${THERE}`)

@@ -99,7 +99,7 @@ test('a member whose own calls repeat the id of its delegate call is imported co
   }
 })
 
-test("a member's message keeps only the call id before the call's result, or with an unknown message id", async () => {
+test("a member's message before the call's result, or with an unknown message id, keeps only the call id", async () => {
   harness = await openHttpHarness()
   await create('s')
   const before = [
