@@ -15,9 +15,9 @@ const TRAITS: ProviderTraits = {
   ids: CHAT_IDS,
   honoursNone: true,
   refusesBlank: false,
-  // A server that enforces the format of each text would prevent calls.
-  // Many servers enforce the format. Others ignore the field, and follow the instructions. A server that rejects the
-  // field gets the instructions alone (`RepairStep`).
+  // If the model may call tools, the field is not sent: a server that enforces the format would prevent calls.
+  // Otherwise, both the field and the instructions are sent, because some servers ignore the field. A server that
+  // rejects the field gets the instructions alone (`RepairStep`).
   takesFormat: (_format, mayCall) => (mayCall ? false : 'hinted'),
   formatOptions: (format) => ({ openaiCompatible: { strictJsonSchema: isStrict(format) } }),
   userMedia: /^(?:image\/.*|application\/pdf|text\/.*)$/,

@@ -15,7 +15,7 @@ interface PooledModel {
   readonly model: StreamingModel
 }
 
-/** Models kept for later requests. Models above this number are created for one request. */
+/** Maximum number of models kept for later requests. Models above this number are created for one request. */
 const MAX_IDLE_MODELS = 32
 
 /**

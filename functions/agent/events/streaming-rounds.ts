@@ -2,11 +2,11 @@ import type { DeltaEvent, RunEvent } from '../../domain/events.ts'
 import { isDelta, joined } from './joined-deltas.ts'
 
 /**
- * Rounds whose events are kept. Beyond this limit, the oldest rounds are dropped: late followers see them once they are
+ * Maximum number of rounds whose events are kept. Beyond this limit, the oldest rounds are dropped: late followers see them once they are
  * stored.
  */
 const MAX_ROUNDS = 256
-/** Events kept for one round. Consecutive deltas of one part count as one event. */
+/** Maximum number of events kept for one round. Consecutive deltas of one part count as one event. */
 const MAX_EVENTS = 1_000
 
 export interface StreamingRounds {

@@ -54,7 +54,7 @@ test('locks of one process exclude one another, and a released lock leaves no fi
   expect(readdirSync(folder)).toEqual([])
 })
 
-test('an ended process is handled by one caller at a time, and is handled again if that caller failed', () => {
+test('an ended process is handled by one caller at a time, and again if that caller failed', () => {
   writeFileSync(join(folder, `${ENDED}.lock`), '')
   const visits: string[] = []
   forEachEndedProcess(folder, (id) => visits.push(id, ...endedProcesses()))

@@ -121,7 +121,7 @@ test.each([
   expect(most).toBe(whole.length - open)
 })
 
-test('a resumed sub-agent belongs to the resuming call, or to its first call without a result for a day', async () => {
+test('a sub-agent belongs to the call that resumes it, or after a day without result to its first', async () => {
   const path = join(folder, `open-${ID}.jsonl`)
   const of = async (lines: readonly Line[], idle: number) => {
     const messages = await messagesOf('claude-code', path, lines, { idle, until: AGENT.at(-1)?.timestamp ?? '' })

@@ -13,7 +13,7 @@ const chat = (init: Partial<ChatInit<UIMessage>> = {}): TestChat =>
   new TestChat({ id: 'talk', transport: chatTransport(harness), ...init })
 const stored = (): Promise<UIMessage[]> => expectJson<UIMessage[]>(harness, 200, 'GET', '/v1/chat/talk')
 
-test('the state of a denied call is output-denied in the response, after a reload, and in a resumed stream', async () => {
+test('a denied call is shown as denied in the response, after a reload, and in a resumed stream', async () => {
   const held = heldTurn()
   harness = await openHttpHarness({
     tools: [makeTool('remove', async () => ({ text: 'removed' }), { needsApproval: true })],

@@ -35,7 +35,7 @@ test.each([
   ['unknown', undefined, ['2.0'], undefined],
   ['unknown', undefined, ['2.0', '3.0'], '3.0'],
 ] as const)(
-  'after a cancelled reply with a %s stream (%s), the next reply finds the streams %j and continues %s',
+  'after a cancelled reply with a %s stream (%s), the next finds the streams %j and continues %s',
   async (_, first, all, own) => {
     expect(await streamOfSecond(first, all)).toBe(own)
   },
