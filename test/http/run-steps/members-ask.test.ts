@@ -102,7 +102,7 @@ describe('useChat with automatic sending', () => {
     await expect.poll(() => isAtRest() && JSON.stringify(one.lastMessage).includes('Done.')).toBe(true)
     expect([called.length, sent, one.messages.length]).toEqual([2, [1, 1], 2])
     expect(find(one, approved ? 'output-available' : 'output-denied')).toBeDefined()
-    // A stream cannot say of a denied call that the server executes it. A chat that is read again can.
+    // A chat that is read again shows for a denied call whether the server executes its tool. A stream cannot show this.
     const shown = (message: UIMessage | undefined) =>
       partsOf(message)?.map((part) => part.replace(/("output-denied".*),(?:true|false)]$/, '$1]'))
     expect(shown((await stored())[1])).toEqual(shown(one.lastMessage))

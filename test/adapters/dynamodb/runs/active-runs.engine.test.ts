@@ -11,7 +11,7 @@ import { dynamodbClient } from '../../../engines/clients.ts'
 import { withEngines } from '../../../engines/with-engines.ts'
 import { createTestTable, dynamodbPorts } from '../engine.ts'
 
-/** Number of runs, of sessions with the longest ids, whose list is just below an item's 400 KB. */
+/** Number of runs whose list is just below the 400 KB of an item, if their sessions have the longest ids. */
 const LISTED = 2_480
 
 withEngines(['dynamodb'], ({ dynamodb }) => {

@@ -41,7 +41,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
     const begun = performance.now()
     meter.units = 0
     await sleep(SECONDS * 1_000)
-    // Depending on its start, the measured interval may contain one read more than one per second.
+    // Depending on its start, the measured interval may contain one additional read.
     return (Math.max(0, meter.units - 1) * 1_000) / (performance.now() - begun)
   }
 

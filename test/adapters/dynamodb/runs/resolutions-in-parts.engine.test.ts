@@ -14,7 +14,7 @@ import type { Stores } from '../../../contracts/stores.ts'
 import { withEngines } from '../../../engines/with-engines.ts'
 import { dynamodbEngine } from '../engine.ts'
 
-/** Calls of each of two rounds. Both rounds together exceed the limit of one write. */
+/** Number of calls in each of two rounds. Both rounds together exceed the limit of one write. */
 const CALLS = 60
 
 withEngines(['dynamodb'], ({ dynamodb }) => {
