@@ -128,8 +128,8 @@ export const SERVING_MUTANTS = [
   ...inFile('functions/ports/time-limited.ts', [
     [
       'a store that does not come back is waited for',
-      'result instanceof Promise ? limited(String(name), result) : result',
-      'result',
+      "await withinTime(OPERATION_MS, 'the store', operation)",
+      'await operation()',
     ],
   ]),
   ...inFile('functions/agent/worker/serve-hint.ts', [

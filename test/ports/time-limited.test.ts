@@ -7,6 +7,8 @@ import { serveHint } from '../../functions/agent/worker/serve-hint.ts'
 import { openHarness } from '../agent/harness.ts'
 import type { Harness } from '../agent/harness.ts'
 import type { Ports } from '../../functions/runtime/program.ts'
+import type { Run } from '../../functions/domain/runs/run.ts'
+import type { SessionKey } from '../../functions/domain/session.ts'
 
 let harness: Harness | undefined
 afterEach(async () => {
@@ -52,8 +54,14 @@ test('a store that does not respond makes its callers fail in time: a sweep, a h
 
 test('results and errors within the time limit are passed on unchanged', async () => {
   const failure = new Error('refused')
-  const reader = { run: async (id: string) => `run ${id}`, message: () => Promise.reject(failure) }
+  const key = { tenant: 't', session: 's' }
+  const run = { id: '1' } as Run
+  const reader = {
+    run: async (_key: SessionKey, id: string) => (id === run.id ? run : undefined),
+    message: (_key: SessionKey, _id: string) => Promise.reject(failure),
+  }
   const limited = inTime({ reader, clock: { sleep: never } })
-  expect(await limited.reader.run('1')).toBe('run 1')
-  await expect(limited.reader.message()).rejects.toBe(failure)
+  expect(await limited.reader.run(key, '1')).toBe(run)
+  await expect(limited.reader.message(key, '1')).rejects.toBe(failure)
+  expect(limited.clock.sleep).toBe(never)
 })
