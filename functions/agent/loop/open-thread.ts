@@ -6,9 +6,10 @@ import { ModelError } from '../../ports/model.ts'
 import type { Model } from '../../ports/model.ts'
 import type { Tools } from '../../ports/tool.ts'
 import { raceAbort, TimedOut, withinTime } from '../../domain/time/time-limit.ts'
+import { warning } from './notices.ts'
 import { recordDecision } from './record-decision.ts'
 import type { HeldPhases, RunState } from './run-state.ts'
-import { createMember, memberNames, openCalls, remember } from './thread.ts'
+import { createMember, openCalls, remember } from './thread.ts'
 import type { OpenThread, Thread } from './thread.ts'
 import type { WarningCode } from '../../domain/runs/run.ts'
 
@@ -80,10 +81,9 @@ export async function warnAboutMissingTools(
   thread: OpenThread,
   absent: readonly string[],
 ): Promise<void> {
-  const warning = { type: 'warning', code: 'mcp_unavailable', ...memberNames(thread) } as const
   const notices = [
-    ...absent.map((detail) => ({ ...warning, detail })),
-    ...clashesOf(state, thread).map((clash) => ({ ...warning, ...clash })),
+    ...absent.map((detail) => warning(thread, 'mcp_unavailable', detail)),
+    ...clashesOf(state, thread).map(({ code, detail }) => warning(thread, code, detail)),
   ]
   if (notices.length > 0) await recordDecision(state, { notices })
 }

@@ -1,5 +1,6 @@
 import type { ToolMessage } from '../../domain/messages/message.ts'
 import { isResolved } from '../../log/stored-events.ts'
+import { callsResolved } from './notices.ts'
 import { recordDecision } from './record-decision.ts'
 import { refusedRound } from './run-state.ts'
 import type { RunState } from './run-state.ts'
@@ -22,8 +23,7 @@ export async function emitResolvedCalls(state: RunState): Promise<void> {
     .filter(isNew)
     .toSorted((left, right) => (left.id < right.id ? -1 : 1))
   if (resolved.length === 0) return
-  const notice = { type: 'calls.resolved', calls: resolved.map(({ id }) => id) } as const
-  await recordDecision(state, { notices: [notice] }, { resolved })
+  await recordDecision(state, { notices: [callsResolved(resolved)] }, { resolved })
 }
 
 /** Reads the request part of the run. The write of the results has stored it. */

@@ -1,13 +1,13 @@
 import { SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
 import type { Span } from '@opentelemetry/api'
 import type { Run } from '../../domain/runs/run.ts'
-import type { ReleasedPhase, RunState } from './run-state.ts'
+import type { HeldPhases, ReleasedPhase } from './run-state.ts'
 
 /**
  * Does `work` within an `invoke_agent` span of the run (OpenTelemetry's conventions for generative AI). Without a
  * registered SDK, the span does nothing. It holds names, ids and counts, but no content.
  */
-export async function inRunSpan(state: RunState, work: () => Promise<ReleasedPhase>): Promise<ReleasedPhase> {
+export async function inRunSpan(state: HeldPhases, work: () => Promise<ReleasedPhase>): Promise<ReleasedPhase> {
   const { run, origin } = state.held
   const attributes = {
     'gen_ai.operation.name': 'invoke_agent',

@@ -4,6 +4,7 @@ import type { SessionContext } from '../../../domain/context.ts'
 import { isDue, isNearlyFull } from '../../../log/request/consolidation.ts'
 import { CutOff } from '../model/complete.ts'
 import { countConversation } from './context.ts'
+import { consolidated, nearlyFull, warning } from '../notices.ts'
 import { recordDecision } from '../record-decision.ts'
 import type { RunState } from '../run-state.ts'
 import type { NewNotice } from '../writer/run-writer.ts'
@@ -26,10 +27,9 @@ export async function consolidateIfDue(
   if (consolidation === false) return []
   const loaded = { messages: leader.messages, decided: context.decided, isWhole: context.isWhole }
   const count = await countConversation(reads.reader, writer.key, loaded, held.run.id)
-  const warning = { type: 'context.nearly_full', messages: count, threshold: consolidation.threshold } as const
   // If a holder crashed before emitting the warning, its successor emits it.
-  const hasWarned = context.notices.some(({ type }) => type === warning.type)
-  const warnings = isNearlyFull(consolidation, count) && !hasWarned ? [warning] : []
+  const hasWarned = context.notices.some(({ type }) => type === 'context.nearly_full')
+  const warnings = isNearlyFull(consolidation, count) && !hasWarned ? [nearlyFull(count, consolidation.threshold)] : []
   const hasFailed = context.notices.some((notice) => notice.type === 'warning' && notice.code === 'summary_failed')
   if (!isDue(consolidation, count) || hasFailed) return warnings
   // A summary takes long. The completion after it has only the rest of this process's time.
@@ -45,7 +45,7 @@ export async function consolidateIfDue(
     const work = failed instanceof SummaryFailed ? failed.work : undefined
     const isOver = isCutOff ? error.why === 'out_of_time' && held.origin === 'resumed' : error instanceof SummaryFailed
     const detail = `the older messages could not be summarised and stay unchanged: ${error instanceof Error ? error.message : ''}`
-    const notice = { type: 'warning', code: 'summary_failed', detail } as const
+    const notice = warning(leader, 'summary_failed', detail)
     if (isOver || work !== undefined)
       await recordOrCount(state, { notices: isOver ? [notice] : [], ...definedFields({ work }) })
     if (isCutOff) return undefined
@@ -68,10 +68,13 @@ async function consolidate(state: RunState, policy: Consolidation, signal: Abort
   const made = await summarise(dependencies, writer.key, work)
   if (made === undefined) return
   const { through } = made.summary
-  const notice = { type: 'context.consolidated', through, messages: made.messages } as const
   const loaded = { messages: leader.messages, decided: context.decided, isWhole: context.isWhole }
   const at = { head: writer.head(), before, run: held.run.id, replay: leader.agent.policies.replay }
-  await recordOrCount(state, { context: afterSummary(loaded, made, at), notices: [notice], work: made.summary })
+  await recordOrCount(state, {
+    context: afterSummary(loaded, made, at),
+    notices: [consolidated(through, made.messages)],
+    work: made.summary,
+  })
 }
 
 /**

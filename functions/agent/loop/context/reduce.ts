@@ -4,9 +4,9 @@ import { contextTokensOf, limitsAfter, targetAfter } from '../../../log/request/
 import { isMadeBy } from '../../../log/request/request-form.ts'
 import { isRefusal, isTooLarge } from '../../../ports/model.ts'
 import type { ModelError } from '../../../ports/model.ts'
+import { warning } from '../notices.ts'
 import { recordDecision } from '../record-decision.ts'
 import type { RunState } from '../run-state.ts'
-import { memberNames } from '../thread.ts'
 import type { Thread } from '../thread.ts'
 import { measure, requested, withCut } from './context.ts'
 import type { Asked, SizedRequest } from './context.ts'
@@ -75,8 +75,7 @@ export async function reducedRequest(
   }
   const refused = reason === 'certain' ? ' as too long' : ', perhaps for its size'
   const detail = `the model rejected a request of about ${sized.tokens} tokens${refused}: older messages were omitted, and about ${smaller.tokens} tokens remain`
-  const stored = { type: 'warning', code: 'context_reduced', detail } as const
-  const notice = { ...stored, ...memberNames(asked.thread) }
+  const notice = warning(asked.thread, 'context_reduced', detail)
   const trial = reason === 'possible' ? { trial: beginTrial(state, asked) } : {}
   await recordDecision(state, { context: { ...smaller.decision, ...trial }, notices: [notice] }, asked)
   return smaller

@@ -11,9 +11,10 @@ import { tokensOf } from '../../../log/request/request-size.ts'
 import { toWireRequest } from '../../../log/request/wire-names.ts'
 import { replayEach } from '../../../log/replay.ts'
 import { ModelError } from '../../../ports/model.ts'
+import { warning } from '../notices.ts'
 import { recordDecision } from '../record-decision.ts'
 import type { RunState } from '../run-state.ts'
-import { conversationOf, hasCompletedSince, memberNames, threadsOf } from '../thread.ts'
+import { conversationOf, hasCompletedSince, threadsOf } from '../thread.ts'
 import type { Thread } from '../thread.ts'
 import { decidedOf, measure, requested } from './context.ts'
 import type { Asked, SizedRequest } from './context.ts'
@@ -56,8 +57,7 @@ export async function repairedRequest(
     const tokens = tokensOf(scale, weight)
     const context = { ...repaired, decided: { at: of.head, scale: { weight, tokens, rate: scale.rate } } }
     const detail = `the model refused the request${statusText(error)}: it is sent again ${name}`
-    const stored = { type: 'warning', code: 'request_repaired', detail } as const
-    await recordDecision(state, { context, notices: [{ ...stored, ...memberNames(asked.thread) }] }, asked)
+    await recordDecision(state, { context, notices: [warning(asked.thread, 'request_repaired', detail)] }, asked)
     return { request, tokens }
   }
   return undefined

@@ -16,6 +16,7 @@ import { limitTime, raceAbort } from '../../../domain/time/time-limit.ts'
 import type { LeaseKeeper } from '../writer/lease-keeper.ts'
 import { fittingRequest } from '../context/context.ts'
 import type { Asked, SizedRequest } from '../context/context.ts'
+import { isWarned, warning } from '../notices.ts'
 import { recordDecision } from '../record-decision.ts'
 import { declaredTools } from './model-request.ts'
 import { restartRound, startRound } from './attempts.ts'
@@ -25,7 +26,7 @@ import { choiceOf, fittingAnswer } from './typed-answer.ts'
 import type { Answer } from './typed-answer.ts'
 import type { RunState } from '../run-state.ts'
 import type { NewNotice } from '../writer/run-writer.ts'
-import { memberNames, ownMessages, roundOf } from '../thread.ts'
+import { ownMessages, roundOf } from '../thread.ts'
 import type { OpenThread, Thread } from '../thread.ts'
 import { countUnstoredOf, estimatedUsage } from './unstored-usage.ts'
 import { createCharacterJoiner } from './whole-characters.ts'
@@ -127,9 +128,8 @@ async function warnOnce(
   thread: Thread,
   { code, detail }: { readonly code: WarningCode; readonly detail: string },
 ): Promise<void> {
-  if (state.context.notices.some((notice) => notice.type === 'warning' && notice.detail === detail)) return
-  const notice = { type: 'warning', code, detail, ...memberNames(thread) } as const
-  await recordDecision(state, { notices: [notice] })
+  if (isWarned(state.context.notices, detail)) return
+  await recordDecision(state, { notices: [warning(thread, code, detail)] })
 }
 
 /** Returns the tool choice that forces the demanded call; undefined when no call is demanded or the run has made it. */

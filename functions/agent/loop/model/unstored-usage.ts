@@ -10,7 +10,7 @@ import { weighText } from '../../../log/request/token-weight.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { Logger } from '../../../ports/logger.ts'
 import type { UsageLedger } from '../../../ports/usage-ledger.ts'
-import type { RunState } from '../run-state.ts'
+import type { HeldPhases } from '../run-state.ts'
 import type { Thread } from '../thread.ts'
 
 /**
@@ -54,7 +54,7 @@ async function countUnstored(
 
 /** Counts a completion of a run's thread that no message holds. */
 export const countUnstoredOf = (
-  state: RunState,
+  state: HeldPhases,
   { agent }: Thread,
   completion: Pick<Unstored, 'model' | 'usage'>,
 ): Promise<void> => countUnstored(state.ports, state.writer.key, state.account, { agent: agent.name, ...completion })
@@ -65,7 +65,7 @@ export const countUnstoredOf = (
  * counted twice. `write` calls `begins` with the id of the message before it sends the message to the store.
  */
 export async function countUnlessStored<Result>(
-  state: RunState,
+  state: HeldPhases,
   thread: Thread,
   { model, usage }: Pick<AssistantMessage, 'model' | 'usage'>,
   write: (begins: (id: string) => void) => Promise<Result>,
@@ -80,7 +80,7 @@ export async function countUnlessStored<Result>(
   }
 }
 
-async function isStored({ writer, ports }: RunState, id: string): Promise<boolean> {
+async function isStored({ writer, ports }: HeldPhases, id: string): Promise<boolean> {
   try {
     return await writer.holds(id)
   } catch (error) {

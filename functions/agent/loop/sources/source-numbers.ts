@@ -3,9 +3,9 @@ import { MAX_NUMBERED_RESULTS } from '../../../domain/messages/source.ts'
 import type { NumberedSources } from '../../../domain/messages/source.ts'
 import { hasSources, highestOf, numberSources, recordedNumbers } from '../../../log/sources.ts'
 import type { SourceNumbers } from '../../../log/sources.ts'
+import { warning } from '../notices.ts'
 import { recordDecision } from '../record-decision.ts'
 import type { RunState } from '../run-state.ts'
-import { memberNames } from '../thread.ts'
 import type { Thread } from '../thread.ts'
 
 /**
@@ -45,9 +45,7 @@ async function recordedBefore(state: RunState, thread: Thread): Promise<number |
     const reason = error instanceof Error ? error.message : String(error)
     state.ports.logger.warn('the numbers of sources cannot be read', { session: writer.key.session, error: reason })
     const detail = 'the sources of earlier results cannot be read: new results go without theirs'
-    await recordDecision(state, {
-      notices: [{ type: 'warning', code: 'sources_unavailable', detail, ...memberNames(thread) }],
-    })
+    await recordDecision(state, { notices: [warning(thread, 'sources_unavailable', detail)] })
     return undefined
   }
 

@@ -1,11 +1,12 @@
 import { cutBefore } from '../../../domain/session-title.ts'
 import type { AssistantMessage, ToolCall, ToolMessage } from '../../../domain/messages/message.ts'
 import type { Tool } from '../../../ports/tool.ts'
+import { isWarned, warning } from '../notices.ts'
 import { recordDecision } from '../record-decision.ts'
 import type { RunState } from '../run-state.ts'
 import { checkArguments } from './strict-arguments.ts'
 import type { Checked } from './strict-arguments.ts'
-import { memberNames, refusalOf } from '../thread.ts'
+import { refusalOf } from '../thread.ts'
 import type { OpenThread, Thread } from '../thread.ts'
 import { parseArguments } from './tool-call.ts'
 import { usableClientTools } from '../model/model-request.ts'
@@ -123,9 +124,8 @@ export async function warnOfUnchecked(
     return []
   })
   const details = [...new Set(reasons)]
-  const warning = { type: 'warning', code: 'arguments_unchecked', ...memberNames(thread) } as const
-  const isKnown = (detail: string): boolean =>
-    state.context.notices.some((notice) => notice.type === 'warning' && notice.detail === detail)
-  const notices = details.filter((detail) => !isKnown(detail)).map((detail) => ({ ...warning, detail }))
+  const notices = details
+    .filter((detail) => !isWarned(state.context.notices, detail))
+    .map((detail) => warning(thread, 'arguments_unchecked', detail))
   if (notices.length > 0) await recordDecision(state, { notices })
 }

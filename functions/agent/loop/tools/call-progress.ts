@@ -1,8 +1,8 @@
 import { steadyTime } from '../../../domain/time/steady-time.ts'
-import type { CallProgress } from '../../../domain/events.ts'
+import type { CallProgress, RunEvent } from '../../../domain/events.ts'
 import type { ToolMessage } from '../../../domain/messages/message.ts'
 import { callProgress } from '../../../log/run-events.ts'
-import type { RunState } from '../run-state.ts'
+import type { Clock } from '../../../ports/clock.ts'
 
 /** Minimum interval between two progress events of a call. Tools may report progress more often. */
 const BETWEEN_MS = 1_000
@@ -13,7 +13,7 @@ const MAX_TEXT_CHARACTERS = 300
  * Emits the progress of a call, at most once per `BETWEEN_MS`. Ignores a progress value that is not a finite number.
  */
 export function throttledProgress(
-  { ports: { clock }, emit }: Pick<RunState, 'emit'> & { readonly ports: Pick<RunState['ports'], 'clock'> },
+  { clock, emit }: { readonly clock: Clock; emit(event: RunEvent): void },
   row: ToolMessage,
 ): (howFar: CallProgress) => void {
   const now = steadyTime(() => clock.now())

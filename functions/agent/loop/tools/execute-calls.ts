@@ -10,10 +10,11 @@ import { fitContent } from '../../../log/fit-content.ts'
 import { READING_TOOLS } from '../../../search/documents/documents.ts'
 import { storeToolMedia } from '../../media.ts'
 import type { Step, WorkingMember } from '../next-step.ts'
+import { warning } from '../notices.ts'
 import { recordDecision } from '../record-decision.ts'
 import { hasSearched } from '../run-state.ts'
 import type { RunState } from '../run-state.ts'
-import { callOf, memberNames, refusalOf, remember } from '../thread.ts'
+import { callOf, refusalOf, remember } from '../thread.ts'
 import type { OpenThread } from '../thread.ts'
 import { throttledProgress } from './call-progress.ts'
 import { createToolContext, executeCall, GRACE_MS } from './tool-call.ts'
@@ -114,8 +115,7 @@ async function usableSources(
   if (first < 0) return all
   const count = faults.filter((fault) => fault !== undefined).length
   const detail = `${count} of the ${all.length} sources of ${cutBefore(row.call, 200)} were left out: number ${first + 1} ${faults[first]}`
-  const notice = { type: 'warning', code: 'sources_dropped', detail, ...memberNames(thread) } as const
-  await recordDecision(state, { notices: [notice] })
+  await recordDecision(state, { notices: [warning(thread, 'sources_dropped', detail)] })
   return all.filter((_, place) => faults[place] === undefined)
 }
 
@@ -135,7 +135,7 @@ async function execute(state: RunState, thread: OpenThread, row: ToolMessage): P
     return { status: 'error', text: `error: ${call.name} needs an approval that was not requested: call it again` }
   const startWatchdog = (): (() => void) => writer.startWatchdog((tool?.timeoutMs ?? 0) + GRACE_MS)
   let done = startWatchdog()
-  const report = throttledProgress(state, row)
+  const report = throttledProgress({ clock: ports.clock, emit: state.emit }, row)
   const progressed = (howFar?: CallProgress): void => {
     done()
     done = startWatchdog()

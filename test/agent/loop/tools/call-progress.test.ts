@@ -14,7 +14,7 @@ const row: ToolMessage = {
 function reporter() {
   const clock = createManualClock()
   const events: RunEvent[] = []
-  const report = throttledProgress({ ports: { clock }, emit: (event) => void events.push(event) }, row)
+  const report = throttledProgress({ clock, emit: (event) => void events.push(event) }, row)
   return { clock, events, report }
 }
 
