@@ -48,6 +48,7 @@ const limitInbox = (port: RunInbox): RunInbox => ({
   assertCapacity: (tenant, limits) => limited(() => port.assertCapacity(tenant, limits)),
   join: (key, runId, idempotency) => limited(() => port.join(key, runId, idempotency)),
   resolve: (key, runId, resolutions, request) => limited(() => port.resolve(key, runId, resolutions, request)),
+  findClaim: (key, keyHash) => limited(() => port.findClaim(key, keyHash)),
   cancel: (key, runId) => limited(() => port.cancel(key, runId)),
 })
 
@@ -80,6 +81,7 @@ const limitImports = (port: LogImport): LogImport => ({
 
 const limitReader = (port: LogReader): LogReader => ({
   messages: (key, query) => limited(() => port.messages(key, query)),
+  replacements: (key) => limited(() => port.replacements(key)),
   context: (key) => limited(() => port.context(key)),
   sources: (key, query) => limited(() => port.sources(key, query)),
   message: (key, id) => limited(() => port.message(key, id)),
