@@ -68,7 +68,7 @@ export type ChatCompletion = {
   }
 }
 
-/** The request of OpenAI's API. `model` names an agent. The agent's own settings apply; `temperature`, limits and similar fields are ignored. */
+/** The request of OpenAI's API. `model` names an agent. The agent's own settings apply. `temperature` and similar fields are ignored, unless its policy `request_options` accepts them. */
 export type ChatCompletionRequest = {
   readonly model: string
   readonly messages: readonly ({
@@ -137,20 +137,41 @@ export type ChatCompletionRequest = {
   })[] | null
   readonly user?: string | null
   readonly metadata?: { readonly [name: string]: string } | null
+  readonly response_format?: {
+    readonly type: "text"
+  } | {
+    readonly type: "json_object"
+  } | {
+    readonly type: "json_schema"
+    readonly json_schema: {
+      readonly name: string
+      readonly description?: string | null
+      readonly schema?: { readonly [name: string]: Json } | null
+      readonly strict?: boolean | null
+    }
+  } | null
+  readonly tool_choice?: ("auto" | "none" | "required") | {
+    readonly type: "function"
+    readonly function: {
+      readonly name: string
+    }
+  } | null
+  readonly stop?: string | readonly (string)[] | null
+  readonly temperature?: number | null
+  readonly top_p?: number | null
+  readonly max_tokens?: number | null
+  readonly max_completion_tokens?: number | null
+  readonly seed?: number | null
+  readonly reasoning_effort?: string | null
   readonly n?: 1 | null
   readonly logprobs?: false | null
   readonly top_logprobs?: 0 | null
-  readonly stop?: readonly (Json)[] | null
   readonly audio?: null
   readonly functions?: readonly (Json)[] | null
   readonly function_call?: null
   readonly prediction?: null
   readonly web_search_options?: null
   readonly modalities?: readonly ("text")[] | null
-  readonly response_format?: {
-    readonly type: "text"
-  } | null
-  readonly tool_choice?: "auto" | "none" | null
 }
 
 /** A message of the Chat Completions API, in the form that an OpenAI-compatible server receives. */
@@ -315,7 +336,11 @@ export type InputTokensRequest = {
   } | {
     readonly type: "apply_patch" | "code_interpreter" | "computer" | "computer_use_preview" | "custom" | "file_search" | "image_generation" | "local_shell" | "mcp" | "programmatic_tool_calling" | "shell" | "tool_search" | "web_search" | "web_search_2025_08_26" | "web_search_preview" | "web_search_preview_2025_03_11"
   })[] | null
-  readonly tool_choice?: "auto" | "none" | null
+  readonly tool_choice?: ("auto" | "none" | "required") | {
+    readonly type: "function"
+    readonly name: string
+    readonly namespace?: string | null
+  } | null
 }
 
 /** An item. */
@@ -566,7 +591,7 @@ export type ResponseFormat = {
   readonly strict?: boolean
 }
 
-/** The request of OpenAI's API. `model` names an agent. The agent's own settings apply; `temperature`, limits and similar fields are ignored. */
+/** The request of OpenAI's API. `model` names an agent. The agent's own settings apply. `temperature` and similar fields are ignored, unless its policy `request_options` accepts them. */
 export type ResponseRequest = {
   readonly model: string
   readonly input: string | readonly ({ readonly [name: string]: Json })[]
@@ -606,13 +631,31 @@ export type ResponseRequest = {
   readonly user?: string | null
   readonly safety_identifier?: string | null
   readonly prompt_cache_key?: string | null
-  readonly prompt?: null
   readonly text?: {
     readonly format?: {
       readonly type: "text"
+    } | {
+      readonly type: "json_object"
+    } | {
+      readonly type: "json_schema"
+      readonly name: string
+      readonly description?: string | null
+      readonly schema?: { readonly [name: string]: Json } | null
+      readonly strict?: boolean | null
     } | null
   } | null
-  readonly tool_choice?: "auto" | "none" | null
+  readonly tool_choice?: ("auto" | "none" | "required") | {
+    readonly type: "function"
+    readonly name: string
+    readonly namespace?: string | null
+  } | null
+  readonly temperature?: number | null
+  readonly top_p?: number | null
+  readonly max_output_tokens?: number | null
+  readonly reasoning?: {
+    readonly effort?: string | null
+  } | null
+  readonly prompt?: null
   readonly truncation?: "disabled" | "auto" | null
   readonly top_logprobs?: 0 | null
   readonly max_tool_calls?: null
@@ -653,11 +696,9 @@ export type ResponseResource = {
   readonly service_tier: "default"
   readonly temperature: number
   readonly text: {
-    readonly format: {
-      readonly type: "text"
-    }
+    readonly format: { readonly [name: string]: Json }
   }
-  readonly tool_choice: "auto" | "none"
+  readonly tool_choice: ("auto" | "none" | "required") | { readonly [name: string]: Json }
   readonly tools: readonly ({ readonly [name: string]: Json })[]
   readonly top_logprobs: 0
   readonly top_p: number

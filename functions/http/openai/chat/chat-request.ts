@@ -1,12 +1,14 @@
 import type { CallResolution } from '../../../agent/service/agent-service.ts'
 import { definedFields } from '../../../domain/defined-fields.ts'
 import type { JsonObject } from '../../../domain/json.ts'
+import type { RequestSettings } from '../../../domain/runs/request-settings.ts'
 import type { ClientTool } from '../../../domain/runs/run.ts'
 import { dataOf } from '../../../log/import/fields.ts'
 import type { InvalidField } from '../../middleware/request-error.ts'
 import { invalidRequest } from '../../middleware/validation.ts'
 import { isImageAddress } from '../../v1/messages/incoming-images.ts'
 import type { RequestPart } from '../../v1/messages/incoming-images.ts'
+import { chatSettings } from '../settings-fields.ts'
 import type { ChatCompletionRequest, ChatMessage } from './chat-schemas.ts'
 
 type UserMessage = Extract<ChatMessage, { role: 'user' }>
@@ -47,6 +49,8 @@ export interface ChatInput<Part = RequestPart> {
   readonly said: readonly Said<Part>[]
   /** Undefined if the request names no tools: a request that continues a run keeps the run's tools. */
   readonly tools: readonly ClientTool[] | undefined
+  /** Undefined in formats without such fields: a request that continues a run keeps those of the run. */
+  readonly settings?: RequestSettings
   /** The path of each tool's name, if the request's list of tools has another form. */
   readonly toolPaths?: readonly string[]
   readonly metadata: JsonObject | undefined
@@ -63,7 +67,8 @@ export function readChatRequest(body: ChatCompletionRequest): ChatInput {
     throw refused('messages', 'must end with a user message or tool results')
   return {
     ...talk,
-    tools: body.tool_choice === 'none' ? [] : body.tools?.map(toolOf),
+    tools: body.tools?.map(toolOf),
+    settings: chatSettings(body),
     metadata: Object.keys(metadata).length === 0 ? undefined : metadata,
   }
 }

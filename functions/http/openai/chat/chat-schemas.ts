@@ -1,5 +1,6 @@
 import { z } from '@hono/zod-openapi'
 import { filePart, spokenPart, textPart } from '../../../log/formats/openai-parts.ts'
+import { chatSettingsFields } from '../settings-fields.ts'
 import { clientTool, toolList } from '../../v1/messages/input-schema.ts'
 import { agentName, objectOrNull, person, texts as metadata } from '../../v1/fields.ts'
 
@@ -53,15 +54,12 @@ const refused = {
   n: z.union([z.literal(1, 'can only be 1'), z.null()]).optional(),
   logprobs: z.union([z.literal(false, 'is not supported'), z.null()]).optional(),
   top_logprobs: z.union([z.literal(0, 'is not supported'), z.null()]).optional(),
-  stop: emptyList('is not supported'),
   audio: z.null('is not supported').optional(),
   functions: emptyList('is not supported: use tools'),
   function_call: z.null('is not supported: use tools').optional(),
   prediction: z.null('is not supported').optional(),
   web_search_options: z.null('is not supported').optional(),
   modalities: z.array(z.literal('text'), TEXT_ONLY).length(1, TEXT_ONLY).nullish(),
-  response_format: z.object({ type: z.literal('text', 'can only be text') }).nullish(),
-  tool_choice: z.enum(['auto', 'none'], 'can only be auto or none').nullish(),
 }
 
 export const chatCompletionRequest = z
@@ -73,11 +71,12 @@ export const chatCompletionRequest = z
     tools: toolList(functionTool).nullish(),
     user: person.nullish(),
     metadata: objectOrNull(metadata),
+    ...chatSettingsFields,
     ...refused,
   })
   .openapi('ChatCompletionRequest', {
     description:
-      "The request of OpenAI's API. `model` names an agent. The agent's own settings apply; `temperature`, limits and similar fields are ignored.",
+      "The request of OpenAI's API. `model` names an agent. The agent's own settings apply. `temperature` and similar fields are ignored, unless its policy `request_options` accepts them.",
     example: { model: 'default', messages: [{ role: 'user', content: 'What time is it?' }] },
   })
 export type ChatCompletionRequest = z.output<typeof chatCompletionRequest>

@@ -2,6 +2,7 @@ import type { Context } from 'hono'
 import { sha256 } from '../../../domain/hash.ts'
 import { definedFields } from '../../../domain/defined-fields.ts'
 import { SESSION_PATTERN } from '../../../domain/ids.ts'
+import { jsonFormat } from '../../../domain/runs/request-settings.ts'
 import type { AppEnv, RouteDependencies } from '../../dependencies.ts'
 import { jsonResponse } from '../../streaming/json-response.ts'
 import { keyRevoked } from '../../middleware/authentication.ts'
@@ -13,7 +14,7 @@ import { whileCounted } from '../../v1/runs/response.ts'
 import { BAD_SESSION_ID } from '../../v1/fields.ts'
 import { streamFrames } from '../../streaming/first-frame.ts'
 import { followSteps } from '../../run-steps/follow-steps.ts'
-import type { FollowedRun } from '../../run-steps/follow-steps.ts'
+import { createTypedTexts } from '../../run-steps/typed-texts.ts'
 import type { AcceptedTurn } from '../sessions/chat-session.ts'
 import { createChatChunks } from './chat-chunks.ts'
 import type { ChatCall, ChatEnd } from './chat-chunks.ts'
@@ -139,7 +140,7 @@ async function* chunkFrames(
     })
   const first = chunk({ role: 'assistant', content: '' })
   let text: string | undefined
-  for await (const one of chatChunks(dependencies, run, ends)) {
+  for await (const one of chatChunks(dependencies, { run, turn }, ends)) {
     if (typeof one === 'string') {
       if (text === undefined) yield first
       text = (text ?? '') + one
@@ -169,7 +170,7 @@ async function wholeCompletion(
   let text = ''
   let end: ChatEnd | undefined
   try {
-    for await (const one of chatChunks(dependencies, run, { signal, revoked }))
+    for await (const one of chatChunks(dependencies, { run, turn }, { signal, revoked }))
       if (typeof one === 'string') text += one
       else end = one
   } catch (error) {
@@ -205,15 +206,18 @@ const assistantMessage = (content: string, calls: readonly ChatCall[]): ChatMess
 /** Yields the texts of a run, and then its end. */
 async function* chatChunks(
   dependencies: RouteDependencies,
-  run: FollowedRun,
+  { run, turn }: Pick<Shown, 'run' | 'turn'>,
   { signal, revoked }: Ends,
 ): AsyncGenerator<string | ChatEnd, void, undefined> {
+  const { input, agent } = turn
+  const policy = dependencies.agents.get(agent)?.policies.responseFormat
+  const typed = createTypedTexts(jsonFormat(input.settings?.responseFormat ?? policy) !== undefined)
   const pieces = createChatChunks()
   const steps = followSteps(dependencies, run, signal)
   for (;;) {
     const next = await steps.next()
     if (next.done !== true) {
-      const text = pieces.take(next.value)
+      const text = typed(next.value).map(pieces.take).join('')
       if (text !== '') yield text
       continue
     }

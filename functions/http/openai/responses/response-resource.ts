@@ -17,6 +17,7 @@ export interface AboutResponse {
   readonly previous?: string
   readonly background?: boolean
   readonly toolChoice?: ResponseResource['tool_choice']
+  readonly format?: JsonObject
   readonly metadata?: JsonObject
   readonly user?: string
   readonly safetyIdentifier?: string
@@ -49,7 +50,6 @@ const DEFAULTS = {
   reasoning: null,
   service_tier: 'default',
   temperature: 1,
-  text: { format: { type: 'text' } },
   top_logprobs: 0,
   top_p: 1,
   truncation: 'disabled',
@@ -80,6 +80,7 @@ export function responseResource({ id, key, about, isStored }: ShownResponse, st
     prompt_cache_key: about.promptCacheKey ?? null,
     safety_identifier: about.safetyIdentifier ?? null,
     store: isStored,
+    text: { format: about.format ?? { type: 'text' } },
     tool_choice: about.toolChoice ?? 'auto',
     tools: run.clientTools.map(({ name, description, parameters, strict = false }) => ({
       type: 'function',

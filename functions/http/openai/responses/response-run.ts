@@ -10,6 +10,7 @@ import { findRun, withArguments } from '../../v1/runs/resource.ts'
 import type { WaitingCall } from '../../v1/runs/resource.ts'
 import type { AcceptedTurn } from '../sessions/chat-session.ts'
 import { createRunSteps } from '../../run-steps/run-steps.ts'
+import { createTypedTexts } from '../../run-steps/typed-texts.ts'
 import type { OutputItem } from './response-items.ts'
 import { createResponseOutput } from './response-output.ts'
 import type { ResponseEvent } from './response-writer.ts'
@@ -52,6 +53,7 @@ export async function* responseEvents(
   const where = () => ({ runId: target, asked: of === undefined || of === target ? asked : 0 })
   const output = createResponseOutput({ where, withCalls })
   const steps = createRunSteps()
+  const typed = createTypedTexts(first.settings?.format !== undefined)
   const begun: ResponseState = { run: first, status: 'in_progress', items: [] }
   yield output.event('response.created', { response: shown(begun) })
   yield output.event('response.in_progress', { response: shown(begun) })
@@ -66,7 +68,7 @@ export async function* responseEvents(
   })
   for await (const event of events) {
     target = event.runId
-    for (const step of steps.take(event)) yield* output.take(step)
+    for (const step of steps.take(event).flatMap(typed)) yield* output.take(step)
     if (event.type === 'run.paused') {
       const waiting = await pausedFor(reader, key, event.run.id, pauses++, event.waiting ?? [])
       const paused = output.pause(waiting)

@@ -1,4 +1,5 @@
 import { z } from '@hono/zod-openapi'
+import { responseSettingsFields } from '../settings-fields.ts'
 import { agentName, jsonObject, objectOrNull, person, texts as metadata } from '../../v1/fields.ts'
 import { toolList } from '../../v1/messages/input-schema.ts'
 import { responseTool } from './request/tool-schemas.ts'
@@ -92,8 +93,6 @@ export const requestItems = z.array(jsonObject)
 /** Fields of unsupported features, with the values that request nothing unusual. */
 const refused = {
   prompt: z.null('is not supported').optional(),
-  text: z.object({ format: z.object({ type: z.literal('text', 'can only be text') }).nullish() }).nullish(),
-  tool_choice: z.enum(['auto', 'none'], 'can only be auto or none').nullish(),
   truncation: z.enum(['disabled', 'auto']).nullish(),
   top_logprobs: z.union([z.literal(0, 'is not supported'), z.null()]).optional(),
   max_tool_calls: z.null('is not supported: the limit of rounds is a setting of the agent').optional(),
@@ -117,11 +116,12 @@ export const responseRequest = z
     user: person.nullish(),
     safety_identifier: person.nullish(),
     prompt_cache_key: z.string().max(1_024).nullish(),
+    ...responseSettingsFields,
     ...refused,
   })
   .openapi('ResponseRequest', {
     description:
-      "The request of OpenAI's API. `model` names an agent. The agent's own settings apply; `temperature`, limits and similar fields are ignored.",
+      "The request of OpenAI's API. `model` names an agent. The agent's own settings apply. `temperature` and similar fields are ignored, unless its policy `request_options` accepts them.",
     example: { model: 'default', input: 'What time is it?' },
   })
 export type ResponseRequest = z.output<typeof responseRequest>
@@ -168,8 +168,8 @@ export const ResponseSchema = z
     safety_identifier: z.string().nullable(),
     service_tier: z.literal('default'),
     temperature: z.number(),
-    text: z.object({ format: z.object({ type: z.literal('text') }) }),
-    tool_choice: z.enum(['auto', 'none']),
+    text: z.object({ format: jsonObject }),
+    tool_choice: z.union([z.enum(['auto', 'none', 'required']), jsonObject]),
     tools: z.array(jsonObject),
     top_logprobs: z.literal(0),
     top_p: z.number(),

@@ -149,6 +149,7 @@ async function readWanted(
         previous: previous ?? undefined,
         background: body.background ?? undefined,
         toolChoice: body.tool_choice ?? undefined,
+        format: body.text?.format ?? undefined,
         metadata: input.metadata,
         user,
         safetyIdentifier: body.safety_identifier ?? undefined,

@@ -14,6 +14,7 @@ import { RequestError } from '../../middleware/request-error.ts'
 import { invalidRequest } from '../../middleware/validation.ts'
 import type { FollowedRun } from '../../run-steps/follow-steps.ts'
 import { refuseWrongTools } from '../../v1/messages/incoming-content.ts'
+import { refuseUnknownChoice } from '../../v1/messages/tool-choice.ts'
 import { findRun } from '../../v1/runs/resource.ts'
 import { existing, isCode, openSession } from '../../run-steps/open-session.ts'
 import { seenBefore } from '../../run-steps/pause-lookup.ts'
@@ -67,9 +68,10 @@ export async function acceptChatTurn(dependencies: RouteDependencies, turn: Read
   return { ...followed, runId, ...definedFields({ attempt: noted.attempt }) }
 }
 
-/** The tools and instructions of this request, which apply to the rounds after the request's results. */
+/** The tools, instructions and settings of this request, which apply to the rounds after the request's results. */
 const newestOf = ({ input, instructions }: ChatTurn): ContinuingRequest => ({
   clientTools: input.tools,
+  settings: input.settings,
   instructions: instructions ?? input.instructions ?? instructions,
 })
 
@@ -169,6 +171,8 @@ async function answersOf(
   // The run keeps its agent, whichever agent this request names.
   if (run !== undefined && run.agent !== turn.agent)
     await refuseWrongTools(dependencies, run.agent, input, turn.toolField)
+  if (run !== undefined && input.tools === undefined)
+    refuseUnknownChoice(dependencies.agents.get(run.agent), run.clientTools, input.settings?.toolChoice, turn.toolField)
   const seen = run && (await seenBefore(reader, session, run, new Set(calls)))
   const { after = calls.at(-1) ?? '', open = [...rows.values()] } = seen ?? {}
   const unseen = open.filter(({ needs }) => needs !== 'result')
@@ -210,7 +214,8 @@ async function submit(
     parts: input.said.flatMap(({ parts }) => parts),
     clientTools: input.tools ?? [],
     // Stored with the run, because another request may change the session's instructions before the run starts.
-    ...definedFields({ user, metadata: input.metadata, instructions: turn.instructions ?? input.instructions }),
+    ...definedFields({ user, metadata: input.metadata, settings: input.settings }),
+    ...definedFields({ instructions: turn.instructions ?? input.instructions }),
     ...countedFor(caller, settings.caps),
     ...more,
   }

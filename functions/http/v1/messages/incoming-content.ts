@@ -3,6 +3,7 @@ import type { CallResolution, RowResolution } from '../../../agent/service/agent
 import type { Agent } from '../../../domain/agent.ts'
 import type { Json } from '../../../domain/json.ts'
 import { missingTool, missingToolText } from '../../../domain/runs/required-tool.ts'
+import type { RequestSettings } from '../../../domain/runs/request-settings.ts'
 import type { ClientTool } from '../../../domain/runs/run.ts'
 import { DELEGATE_TOOL } from '../../../domain/runs/team.ts'
 import { definedFields } from '../../../domain/defined-fields.ts'
@@ -15,6 +16,7 @@ import { isObject } from '../fields.ts'
 import { contentParts } from './input-schema.ts'
 import type { toolResults } from './input-schema.ts'
 import { withImages } from './incoming-images.ts'
+import { refuseUnknownChoice } from './tool-choice.ts'
 import type { ImageCaller, RequestPart } from './incoming-images.ts'
 import { RequestError } from '../../middleware/request-error.ts'
 import type { InvalidField } from '../../middleware/request-error.ts'
@@ -95,20 +97,23 @@ interface BroughtTools {
   /** The path of each tool's name, if the request's list of tools has another form. */
   readonly toolPaths?: readonly string[] | undefined
   readonly said: readonly unknown[]
+  readonly settings?: RequestSettings
 }
 
-/** Rejects client tools of a facade's request that the agent cannot have, and a request without a demanded tool. */
+/** Rejects a facade's request with tools that the agent cannot have, without a demanded tool, or with a wrong tool choice. */
 export async function refuseWrongTools(
   dependencies: Pick<RouteDependencies, 'service' | 'agents'>,
   agent: string,
-  { tools, toolPaths, said }: BroughtTools,
+  { tools, toolPaths, said, settings }: BroughtTools,
   field = 'name',
 ): Promise<void> {
   const pathOf = toolPaths === undefined ? pathsOf(field) : (index: number) => `body.${toolPaths[index]}`
   refuseTakenNames(tools ?? [], pathOf)
   await refuseServerTools(dependencies, agent, tools ?? [], { pathOf, onlyListed: true })
-  // Without `tools`, a request that answers calls keeps those of its run.
-  if (tools !== undefined || said.length > 0) refuseMissingTool(dependencies.agents, agent, tools ?? [])
+  // A request that answers calls and has no `tools` keeps the tools of its run.
+  if (tools === undefined && said.length === 0) return
+  refuseMissingTool(dependencies.agents, agent, tools ?? [])
+  refuseUnknownChoice(dependencies.agents.get(agent), tools ?? [], settings?.toolChoice, field)
 }
 
 /** The index of the first repeated name; undefined if all are unique. */

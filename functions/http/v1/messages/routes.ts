@@ -68,7 +68,7 @@ export function messageRoutes(app: App, dependencies: RouteDependencies): void {
       refuseTakenNames(tools)
       await refuseServerTools(dependencies, session.agent, tools)
       refuseMissingTool(agents, session.agent, tools)
-      refuseUnknownChoice(agents.get(session.agent), tools, body.tool_choice, 'body.tool_choice')
+      refuseUnknownChoice(agents.get(session.agent), tools, body.tool_choice)
       const delivery = callback === undefined ? undefined : deliveryTo(callbacks, callback)
       // All messages of a new run are new to the caller. A run that the input joins may have older messages.
       const isSteering = (onBusy ?? agents.get(session.agent)?.policies.onBusy) === 'steer'

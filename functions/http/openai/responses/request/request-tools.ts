@@ -26,10 +26,7 @@ interface PlacedTool {
  * Converts the tools of a request to client tools. A tool of a namespace gets the name that the model knows. Tools of
  * other types, which OpenAI's servers execute or which have no JSON arguments, are ignored.
  */
-export function readTools({
-  tools,
-  tool_choice: choice,
-}: Pick<ResponseRequest, 'tools' | 'tool_choice'>): RequestTools {
+export function readTools({ tools }: Pick<ResponseRequest, 'tools'>): RequestTools {
   const placed = (tools ?? []).flatMap((tool, index): PlacedTool[] => {
     const path = `tools[${index}]`
     if (tool.type === 'function') return [{ tool: clientToolOf(tool), path: `${path}.name` }]
@@ -46,7 +43,7 @@ export function readTools({
   })
   const named = typeof tools === 'object' && tools !== null ? placed.map(({ tool }) => tool) : undefined
   return {
-    tools: choice === 'none' ? [] : named,
+    tools: named,
     toolPaths: placed.map(({ path }) => path),
     ignored: [...new Set(ignored)],
   }

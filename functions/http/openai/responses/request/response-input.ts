@@ -7,6 +7,7 @@ import type { ChatMessage } from '../../chat/chat-schemas.ts'
 import type { RequestPart } from '../../../v1/messages/incoming-images.ts'
 import { namespacedName, readTools } from './request-tools.ts'
 import type { RequestTools } from './request-tools.ts'
+import { responseSettings } from '../../settings-fields.ts'
 import { inputItem } from '../response-schemas.ts'
 import type { InputItem, ResponseRequest } from '../response-schemas.ts'
 
@@ -52,6 +53,7 @@ export function readResponseRequest(
     fresh,
     said,
     ...readTools(body),
+    settings: responseSettings(body, namespacedName),
     metadata: body.metadata === null || Object.keys(body.metadata ?? {}).length === 0 ? undefined : body.metadata,
   }
 }
