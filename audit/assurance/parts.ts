@@ -52,6 +52,12 @@ export const PARTS: readonly Part[] = [
     command: vitest('engines', 'test/adapters/opensearch/search-quality.engine.test.ts'),
   },
   {
+    name: 'next-chat',
+    question: 'Does the example with Next.js build, and do its buttons work in a browser?',
+    minutes: 3,
+    command: vitest('browser', 'test/browser/examples'),
+  },
+  {
     name: 'large-outputs',
     question: 'Does the index stay within its memory with outputs of 100 MB?',
     minutes: 5,

@@ -3,17 +3,13 @@ import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { chromium } from 'playwright-core'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { createClient } from '../../functions/client/client.ts'
 import type { Client } from '../../functions/client/client.ts'
 import { startProgram } from '../e2e/backend/program.ts'
 import type { RunningProgram } from '../e2e/backend/program.ts'
-import { findChromium } from './chromium.ts'
-
-/** Time limit for pages that hang. */
-const BROWSER_TIMEOUT_MS = 60_000
+import { BROWSER_TIMEOUT_MS, launchChromium } from './chromium.ts'
 
 /** The running program and a browser that shows its page. */
 export interface Opened {
@@ -31,25 +27,13 @@ export interface Opened {
   close(): Promise<void>
 }
 
-/** Disables the browser's own network requests, and its sandbox, which does not work under root. */
-const FLAGS = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-]
-
 export async function openBrowser(env: Readonly<Record<string, string>> = {}): Promise<Opened> {
   const folder = mkdtempSync(join(tmpdir(), 'tooltrail-browser-'))
   const port = await freePort()
   const start = (): Promise<RunningProgram> =>
     startProgram({ env: { PORT: String(port), TOOLTRAIL_DATA: folder, ...env } })
   let program = await start()
-  const executablePath = findChromium() ?? 'chromium'
-  const browser = await chromium.launch({ executablePath, args: FLAGS, timeout: BROWSER_TIMEOUT_MS })
+  const browser = await launchChromium()
   const url = `http://127.0.0.1:${port}`
   const complaints: string[] = []
   return {
