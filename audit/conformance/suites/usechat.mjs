@@ -1,4 +1,4 @@
-// `useChat` of two versions of the AI SDK, in jsdom, against /v1/chat, with the settings of docs/reference/clients.md.
+// `useChat` of two versions of the AI SDK, in jsdom, against /v1/chat.
 import { join } from 'node:path'
 import { spawn } from 'node:child_process'
 import { check, finish, is } from '../lib/checks.mjs'

@@ -11,6 +11,7 @@ import { BROWSER_TIMEOUT_MS, launchChromium } from '../chromium.ts'
 
 const ROOT = resolve(import.meta.dirname, '../../..')
 const EXAMPLE = 'examples/next-chat'
+const KEYS = join(ROOT, 'functions/cli/tooltrail.ts')
 
 /** The built example beside the program, and a browser. */
 export interface NextApp {
@@ -46,7 +47,7 @@ export async function openNextApp(): Promise<NextApp> {
   const next = join(example, 'node_modules/next/dist/bin/next')
   run(example, process.execPath, next, 'build')
   const data = join(folder, 'data')
-  const keys = [join(ROOT, 'functions/cli/commands/keys.ts'), 'create', '--tenant', 'default', '--scope', 'write']
+  const keys = [KEYS, 'keys', 'create', '--tenant', 'default', '--scope', 'read', '--scope', 'write']
   const program = await startProgram({ env: { TOOLTRAIL_DATA: data } })
   const key = execFileSync(process.execPath, keys, { encoding: 'utf8', env: { ...env, TOOLTRAIL_DATA: data } }).trim()
   const served = spawn(process.execPath, [next, 'start', '--port', '0', '--hostname', '127.0.0.1'], {
