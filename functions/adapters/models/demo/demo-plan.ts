@@ -1,6 +1,7 @@
 import { sha256 } from '../../../domain/hash.ts'
 import { definedFields } from '../../../domain/defined-fields.ts'
 import type { ModelRequest, RequestMedia, RequestMessage, RequestText } from '../../../domain/model-request.ts'
+import { demoAnswer } from './demo-answer.ts'
 import { dividedAt, outside } from './demo-pieces.ts'
 
 interface DemoCall {
@@ -72,7 +73,9 @@ export function planDemo(request: ModelRequest): DemoPlan {
   const reasoning =
     /^think\b/i.test(input) && done === 0 ? { reasoning: `The input has ${said.length} characters.` } : {}
   const next = [...calls, ...forced]
-  const text = next.length > 0 ? announce(next) : report(request, input, results)
+  const answer = next.length > 0 ? announce(next) : report(request, input, results)
+  const { responseFormat: format } = request
+  const text = format === undefined || next.length > 0 ? answer : demoAnswer(format, answer)
   return { kind: 'completion', ...reasoning, text, calls: next }
 }
 

@@ -86,7 +86,7 @@ async function messagesUpTo(
  * oldest messages.
  */
 function bodyOf(type: string, time: number, whole: RunResource, all: readonly MessageResource[]): string {
-  const run = withShortInput(whole)
+  const run = withShortInput(withoutLongOutput(whole))
   const write = (messages: readonly MessageResource[], shown = run): string =>
     jsonText({ type, timestamp: timeText(time), data: { ...shown, messages } })
   const isFitting = (text: string): boolean => Buffer.byteLength(text) <= MAX_CALLBACK_BYTES
@@ -117,6 +117,11 @@ function shortened(message: MessageResource): MessageResource {
     ...(text === undefined ? {} : { arguments: cut(text) }),
     ...(calls === undefined ? {} : { tool_calls: calls.map((call) => ({ ...call, arguments: cut(call.arguments) })) }),
   }
+}
+
+/** Drops an output that is long. The last message has the same text, or its pointer. */
+function withoutLongOutput({ output, ...run }: RunResource): RunResource {
+  return output === undefined || bytesOf(output) > 2 * PREVIEW ? run : { ...run, output }
 }
 
 function withShortInput(run: RunResource): RunResource {

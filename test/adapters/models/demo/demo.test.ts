@@ -178,6 +178,28 @@ describe('the demo model', () => {
     expect(await calls('hello', { toolChoice: 'required' })).toEqual(['current_time {}'])
   })
 
+  it('answers in the requested format, with JSON that fits a simple schema', async () => {
+    const schema = {
+      $defs: { kind: { enum: ['a', 'b'] } },
+      properties: {
+        said: { type: 'string' },
+        count: { type: 'integer', minimum: 3 },
+        kinds: { type: 'array', items: { $ref: '#/$defs/kind' } },
+        inner: { type: ['object', 'null'], properties: { is: { type: 'boolean' } } },
+      },
+    }
+    const responseFormat = { type: 'json_schema', name: 'x', schema } as const
+    const answer = JSON.parse(text(await completion(request([user('hello')], { responseFormat })))) as object
+    expect(answer).toEqual({
+      ...{ said: expect.stringContaining('no real model'), count: 3, kinds: ['a'], inner: { is: true } },
+    })
+    const circular = { type: 'json_schema', name: 'x', schema: { properties: { a: { $ref: '#' } } } } as const
+    expect(text(await completion(request([user('hello')], { responseFormat: circular })))).toMatch(/^\{"a":/)
+    const any = { responseFormat: { type: 'json_object' } } as const
+    expect(JSON.parse(text(await completion(request([user('hello')], any))))).toHaveProperty('answer')
+    expect(await calls('what time is it', { responseFormat })).toEqual(['current_time {}'])
+  })
+
   it('repeats a completion exactly, with unique call ids and usage computed from lengths', async () => {
     const asking = request([user('what time is it and fetch https://a.b at once')])
     const first = await completion(asking)
