@@ -9,7 +9,7 @@ const named = namedSchema()
 const object = { type: 'object', additionalProperties: true } as const
 
 /** The format of completions without calls. */
-export const formatField = z
+const formatField = z
   .discriminatedUnion(
     'type',
     [
@@ -61,7 +61,7 @@ export const settingsFields = {
 type Sampling = { readonly [Field in keyof typeof samplingFields]?: z.output<(typeof samplingFields)[Field]> | null }
 
 /** Converts the options of a request. Options with the value null count as absent. */
-export const samplingOptions = (body: Sampling): SamplingOptions =>
+const samplingOptions = (body: Sampling): SamplingOptions =>
   definedFields({
     temperature: body.temperature ?? undefined,
     topP: body.top_p ?? undefined,
