@@ -172,7 +172,7 @@ export interface Script {
   readonly servers: number
   /** Whether the processes are functions instead of servers. A function is frozen between invocations. */
   readonly functions?: boolean
-  /** Whether servers hold process locks. A server that starts then expires the leases of dead processes. */
+  /** Whether servers hold process locks. If they do, a starting server expires the leases of dead processes. */
   readonly locks?: boolean
   readonly sessions: readonly ScriptSession[]
   /** Policy for summaries. If absent, no summaries are made, because these conversations are short. */

@@ -77,8 +77,8 @@ const FIRST_HALF = /^\\u[dD][89abAB][\da-fA-F]{2}(?:\\(?:u(?:[dD](?:[c-fC-F][\da
 const MAX_OPEN_LENGTH = 12
 
 /**
- * Returns the length of that beginning of a growing text which can be emitted. It ends before a half of a surrogate pair that
- * later text may complete. In arguments, it also ends before the escape of such a half.
+ * Returns how many characters from the start of a growing text can be emitted. A half of a surrogate pair at the end is held
+ * back, because later text may complete it. In arguments, the escape of such a half is held back, too.
  */
 function sureLength(text: string, isJson: boolean): number {
   const last = text.charCodeAt(text.length - 1)

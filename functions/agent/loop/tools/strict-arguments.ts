@@ -26,7 +26,7 @@ const MAX_FAULTS = 10
 
 /** Timeouts per run that executes in this process. */
 const tooLong = new WeakMap<Run, number>()
-/** Per tenant: resolves when its last check and the wait after it are over. Never rejects. */
+/** For each tenant, a promise that resolves after its last check and the wait that follows. It never rejects. */
 const turns = new Map<string, Promise<void>>()
 
 /** The declaration of a tool whose arguments are checked against its schema here. */
@@ -130,8 +130,8 @@ function faultsWithin(timeout: number, from: JsonObject, value: Json): Found | '
       return runInNewContext('check()', { check }, { timeout }) as Found | 'unreadable'
     } catch (error) {
       if (isTimeout(error) && stalls < MAX_STALLS && processorTime() - before < SHORT_MS) continue
-      // Only the validator runs in that context. So any other error means that the schema has an invalid reference, or a keyword
-      // with an invalid value.
+      // Only the validator runs in that context. So an error other than a timeout means that the schema has an invalid
+      // reference, or a keyword with an invalid value.
       return isTooLong(error) ? 'late' : 'unreadable'
     }
   }
