@@ -38,8 +38,11 @@ export interface RecordedQuery {
   readonly relevant: readonly (readonly [string, number])[]
 }
 
-export function readRecordedQueries(): RecordedQuery[] {
-  return readLines<RecordedQuery>(readFileSync(join(DATA, 'queries.jsonl'), 'utf8'))
+/** Reads one of the open sets of queries. */
+export function readRecordedQueries(
+  file: 'queries.jsonl' | 'queries-other-words.jsonl' = 'queries.jsonl',
+): RecordedQuery[] {
+  return readLines<RecordedQuery>(readFileSync(join(DATA, file), 'utf8'))
 }
 
 /** Every recorded conversation as a session's log. */

@@ -30,6 +30,11 @@ export function addListCommands({ program, on, readerGone }: Commands): void {
         .choices(['relevance', 'newest', 'oldest'])
         .default('relevance'),
     )
+    .addOption(
+      new Option('--dates <how>', 'dates in the query name a time, or are words')
+        .choices(['read', 'words'])
+        .default('read'),
+    )
     .addOption(new Option('--group <by>', 'only the first hit of each session').choices(['session']))
     .option('--limit <n>', 'hits at most', count, DEFAULT_HITS)
     .option('--after <message>', 'begin behind the hit with this id, which is the last of its line', messageId)

@@ -959,6 +959,11 @@ export type SearchHit = {
   readonly score: number
   /** At most 300 characters; matches are between « and ». */
   readonly snippet: string
+  /** The terms of the query that the hit matches: in the entry, beside it, or in the name of its tool. */
+  readonly matched: readonly ({
+    readonly term: string
+    readonly where: readonly ("entry" | "neighbour" | "tool_name")[]
+  })[]
   /** In groups: further hits in this session; 100 means that or more. */
   readonly more?: number
   readonly before: {
@@ -977,6 +982,15 @@ export type SearchPage = {
   /** Value of `after` for the next page; null on the last page. At most 64 characters. */
   readonly next: string | null
   readonly has_more: boolean
+  /** How the query was read. Entries of the time that it names rank higher. */
+  readonly understood: {
+    /** Beginning of the time that the query names. */
+    readonly since?: string
+    /** End of the time that the query names. */
+    readonly until?: string
+    /** The searched terms, without dates and filler words. */
+    readonly terms: readonly (string)[]
+  }
   /** Whether hits may be missing because recently stored entries could not be indexed in time. If so, search again. */
   readonly incomplete?: true
 }
@@ -1289,6 +1303,12 @@ export interface Queries {
     readonly since?: string | undefined
     /** Entries up to this time, or up to the end of this date. */
     readonly until?: string | undefined
+    /** `read`: dates in `q` name a time, such as `26 November`, `2026-11-26` and `last week`. `words`: they are words like others. */
+    readonly dates?: "read" | "words" | undefined
+    /** The time of the caller, against which `last week` is read. Default: the time of the server. */
+    readonly now?: string | undefined
+    /** IANA time zone of the days in `q`. */
+    readonly time_zone?: string | undefined
     /** Order of the hits: best first, newest first or oldest first. */
     readonly sort?: "relevance" | "newest" | "oldest" | undefined
     /** Returns at most one hit per session, the first in the order of the hits. `more` counts the others. */

@@ -90,15 +90,23 @@ export function boundsOf({ since, until }: Pick<WrittenFilters, 'since' | 'until
 }
 
 /** Milliseconds since 1970. Without the added `Z`, JavaScript would use this machine's zone. */
-const timeAt = (moment: string): number => Date.parse(/T[\d:.]+$/.test(moment) ? `${moment}Z` : moment)
+export const timeAt = (moment: string): number => Date.parse(/T[\d:.]+$/.test(moment) ? `${moment}Z` : moment)
 
 const DAY_MS = 86_400_000
 
 /** The options of a search besides its text and filters. */
-export type HistoryListing = Pick<HistoryQuery, 'sort' | 'group'>
+export type HistoryListing = Pick<HistoryQuery, 'sort' | 'group' | 'asked'>
 
 /** The order of hits. `newest` and `oldest` sort by the time of the hit. */
 export type HistorySort = 'relevance' | 'newest' | 'oldest'
+
+/** When and where a question is asked. */
+export interface AskedAt {
+  /** Milliseconds since 1970. */
+  readonly now: number
+  /** IANA name, such as `Europe/Berlin`. */
+  readonly timeZone: string
+}
 
 export interface HistoryQuery {
   readonly scope: HistoryScope
@@ -106,6 +114,8 @@ export interface HistoryQuery {
   readonly text: string
   readonly filters: HistoryFilters
   readonly limit: number
+  /** The caller's time, against which dates in the text are read. Without it, they are words like others. */
+  readonly asked?: AskedAt
   /** The `next` of the previous page. */
   readonly after?: string
   /** Default: `relevance`. */
@@ -128,8 +138,28 @@ export interface HistoryHit {
   readonly score: number
   /** At most 300 characters; matches are between « and ». */
   readonly snippet: string
+  /** The terms of the query that the hit matches. Empty for a query without words. */
+  readonly matched: readonly MatchedTerm[]
   /** In groups: the number of further hits in this session, at most `MAX_MORE`. */
   readonly more?: number
+}
+
+/** Where a term was found: in the entry, in an entry beside it, or in the name of its tool. */
+export const MATCH_PLACES = ['entry', 'neighbour', 'tool_name'] as const
+export type MatchPlace = (typeof MATCH_PLACES)[number]
+
+export interface MatchedTerm {
+  readonly term: string
+  readonly where: readonly MatchPlace[]
+}
+
+/** How a search read its query. */
+export interface Understood {
+  /** The time that the query names, in milliseconds since 1970, inclusive. Entries of this time rank higher. */
+  readonly since?: number
+  readonly until?: number
+  /** The searched terms, without dates and without words that only phrase a question. */
+  readonly terms: readonly string[]
 }
 
 /** Limit of `more`. If `more` equals this limit, the session may have further hits. */
@@ -159,6 +189,7 @@ export interface HistoryNeighbour {
 /** A page of hits as users see it. */
 export interface HistoryEntries extends Omit<HistoryPage, 'hits'> {
   readonly entries: readonly HistoryEntry[]
+  readonly understood: Understood
 }
 
 /** A hit as users see it, with the entries directly before and after it in its session. */

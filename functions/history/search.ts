@@ -5,6 +5,7 @@ import type { Message } from '../domain/messages/message.ts'
 import type { SessionKey, SessionLabel } from '../domain/session.ts'
 import { entriesOf, neighbour, shorten, type LogEntry } from '../search/documents/entries.ts'
 import { redactSecrets } from '../search/redaction/redact.ts'
+import { understoodOf } from '../search/understood.ts'
 import { withoutMarks } from '../search/documents/snippet.ts'
 import { hasSources } from '../log/sources.ts'
 import type { HistoryIndex } from '../ports/history-index.ts'
@@ -61,7 +62,11 @@ export function createHistorySearch({ index, reader, sessions }: Dependencies): 
       const labels = named.length === 0 ? NO_LABELS : await sessions.readLabels(tenant, named)
       const shownLabels = new Map<string, SessionLabel>()
       for (const [session, label] of labels) shownLabels.set(session, await withoutSecrets(label))
-      return { ...page, entries: entries.flatMap((entry) => labelled(entry, shownLabels.get(entry.session), query)) }
+      return {
+        ...page,
+        entries: entries.flatMap((entry) => labelled(entry, shownLabels.get(entry.session), query)),
+        understood: understoodOf(query),
+      }
     },
   }
 }

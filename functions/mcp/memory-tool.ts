@@ -4,7 +4,7 @@ import type { Caller } from '../access/caller.ts'
 import type { OpenRequests } from '../access/open-requests.ts'
 import type { AgentService } from '../agent/service/agent-service.ts'
 import { isOutage, isStorageFailure, TooltrailError } from '../domain/errors.ts'
-import type { HistoryEntry } from '../domain/history.ts'
+import type { HistoryEntry, Understood } from '../domain/history.ts'
 import type { Message } from '../domain/messages/message.ts'
 import type { Session, SessionKey } from '../domain/session.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -29,6 +29,7 @@ export interface Shapes {
     messages: readonly Message[],
   ): Promise<(message: Message) => Promise<object>>
   searchHit(entry: HistoryEntry): object
+  understood(understood: Understood): object
 }
 
 export interface MemoryDependencies {

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { definedFields } from '../domain/defined-fields.ts'
 import { filtersOf } from '../domain/history.ts'
 import { SESSION_PATTERN } from '../domain/ids.ts'
-import { dateOrTime, sessionFields, sessionFilter } from '../tools/search-history.ts'
+import { dateOrTime, periodNote, sessionFields, sessionFilter, timeZoneField } from '../tools/search-history.ts'
 import { renderHits } from './hits-text.ts'
 import { continueWith, MAX_CURSOR_CHARS, pageOf, pageSchema } from './memory-tool.ts'
 import type { MemoryTool } from './memory-tool.ts'
@@ -12,7 +12,9 @@ const input = z.strictObject({
   query: z
     .string()
     .max(1_000)
-    .describe('What to look for: words, names, identifiers, parts of paths. Nothing in it is syntax.'),
+    .describe(
+      'What to look for: words, names, identifiers, parts of paths, dates (26 November, last week). Nothing in it is syntax.',
+    ),
   session: z.string().regex(SESSION_PATTERN, 'must be the id of a session').optional().describe('Only this session.'),
   role: z
     .enum(['user', 'assistant', 'tool_call', 'tool_result'])
@@ -23,6 +25,7 @@ const input = z.strictObject({
   since: dateOrTime.optional().describe('Only entries from this date or time on (UTC where no zone is given).'),
   until: dateOrTime.optional().describe('Only entries up to this date (the whole day) or time.'),
   ...sessionFields,
+  time_zone: timeZoneField,
   limit: z.int().min(1).max(50).default(10).describe('How many entries at most.'),
   after: z.string().min(1).max(MAX_CURSOR_CHARS).optional().describe('`next` of the page before.'),
 })
@@ -47,12 +50,18 @@ export const searchHistoryTool: MemoryTool<typeof input> = {
     created_at: z.string(),
     score: z.number(),
     snippet: z.string(),
-  }).extend({ incomplete: z.literal(true).optional() }),
-  async recall({ service, shapes }, caller, { query, limit, after, folder, sort, group, ...filters }) {
-    const { entries, next, incomplete } = await service.search({
+    matched: z.array(z.object({ term: z.string(), where: z.array(z.string()) })),
+  }).extend({
+    understood: z.object({ since: z.string().optional(), until: z.string().optional(), terms: z.array(z.string()) }),
+    incomplete: z.literal(true).optional(),
+  }),
+  async recall({ service, shapes, clock }, caller, { query, limit, after, folder, sort, group, ...more }) {
+    const { time_zone: timeZone, ...filters } = more
+    const { entries, next, incomplete, understood } = await service.search({
       scope: { tenant: caller.tenant, ...definedFields({ owner: caller.owner }) },
       text: query,
       filters: filtersOf({ ...filters, ...sessionFilter({ folder }) }),
+      asked: { now: clock.now(), timeZone },
       limit,
       sort,
       ...definedFields({ after, group }),
@@ -61,8 +70,12 @@ export const searchHistoryTool: MemoryTool<typeof input> = {
     const found = entries.length > 0 ? renderHits(entries) : none
     const late = incomplete === true ? ['The latest entries are not indexed yet: search again in a moment.'] : []
     return {
-      text: [found, ...continueWith(next), ...late].join('\n'),
-      content: { ...pageOf(entries.map(shapes.searchHit), next), ...definedFields({ incomplete }) },
+      text: [found, ...periodNote(understood), ...continueWith(next), ...late].join('\n'),
+      content: {
+        ...pageOf(entries.map(shapes.searchHit), next),
+        understood: shapes.understood(understood),
+        ...definedFields({ incomplete }),
+      },
     }
   },
 }

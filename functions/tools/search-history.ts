@@ -1,8 +1,9 @@
 import { jsonText } from '../log/json/well-formed.ts'
 import { z } from 'zod'
 import { definedFields } from '../domain/defined-fields.ts'
-import { filtersOf, HISTORY_LABELS, type HistoryFilters } from '../domain/history.ts'
+import { filtersOf, HISTORY_LABELS, type HistoryFilters, type Understood } from '../domain/history.ts'
 import { metadataFilter } from '../domain/session-filter.ts'
+import { isTimeZone } from '../search/dates/calendar.ts'
 import { renderEntries } from '../search/documents/entries.ts'
 import { defineTool } from './define-tool.ts'
 
@@ -39,6 +40,26 @@ export const sessionFields = {
     .describe('`session`: only the first entry of each session, and how many more it has.'),
 }
 
+/** Schema of the zone of the days in a query. */
+export const timeZoneField = z
+  .string()
+  .max(64)
+  .refine(isTimeZone, 'must be an IANA time zone, such as Europe/Berlin')
+  .default('UTC')
+  .describe('IANA time zone of days such as "yesterday" in the query.')
+
+/** Names the time that a query was read to name, so that a model can correct it. */
+export const periodNote = ({ since, until }: Understood): string[] =>
+  since === undefined && until === undefined
+    ? []
+    : [`Entries ${timeSpan(since, until)} rank higher, because the query names this time.`]
+
+const timeSpan = (since: number | undefined, until: number | undefined): string =>
+  [
+    ...(since === undefined ? [] : [`from ${new Date(since).toISOString()}`]),
+    ...(until === undefined ? [] : [`until ${new Date(until).toISOString()}`]),
+  ].join(' ')
+
 /** Makes a metadata filter from arguments that are named like metadata fields. */
 export function sessionFilter(fields: Readonly<Record<string, string | undefined>>): Pick<HistoryFilters, 'metadata'> {
   const named = Object.entries(fields).flatMap(([key, text]) => (text === undefined ? [] : [metadataFilter(key, text)]))
@@ -46,7 +67,11 @@ export function sessionFilter(fields: Readonly<Record<string, string | undefined
 }
 
 const input = z.strictObject({
-  query: z.string().describe('What to look for: words, names, identifiers, parts of paths. Nothing in it is syntax.'),
+  query: z
+    .string()
+    .describe(
+      'What to look for: words, names, identifiers, parts of paths, dates (26 November, last week). Nothing in it is syntax.',
+    ),
   role: z
     .enum(['user', 'assistant', 'tool_call', 'tool_result'])
     .optional()
@@ -55,6 +80,7 @@ const input = z.strictObject({
   since: dateOrTime.optional().describe('Only entries from this date or time on (UTC where no zone is given).'),
   until: dateOrTime.optional().describe('Only entries up to this date (the whole day) or time.'),
   ...sessionFields,
+  time_zone: timeZoneField,
   limit: z.int().min(1).max(MAX_LIMIT).default(DEFAULT_LIMIT).describe('How many entries at most.'),
 })
 
@@ -66,13 +92,19 @@ export const searchHistory = defineTool({
     'with the entries just before and after it. Pass a pointer (output:…) to read_output to read a whole tool result.',
   input,
   idempotent: true,
-  async execute({ query, limit, folder, sort, group, ...written }, context) {
+  async execute({ query, limit, folder, sort, group, time_zone: timeZone, ...written }, context) {
     const filters = filtersOf({ ...written, ...sessionFilter({ folder }) })
-    const listing = { sort, ...definedFields({ group }) }
-    const { entries, next, incomplete, lacksOwner } = await context.searchHistory(query, filters, limit, listing)
+    const listing = { sort, asked: { now: context.now(), timeZone }, ...definedFields({ group }) }
+    const { entries, next, incomplete, lacksOwner, understood } = await context.searchHistory(
+      query,
+      filters,
+      limit,
+      listing,
+    )
     const isCut = next !== undefined && entries.length < limit
     const found = entries.length > 0 ? renderEntries(entries) : isCut ? NONE_COMPARED : nothingFound(query, filters)
     const notes = [
+      ...periodNote(understood),
       ...(isCut ? [CUT] : []),
       ...(entries.length === 0 && lacksOwner === true ? [LACKS_OWNER] : []),
       ...(incomplete === true ? [INCOMPLETE] : []),

@@ -8,7 +8,7 @@ const SORTS = { '': 'best first', newest: 'newest first', oldest: 'oldest first'
 const TEXTS = ['folder', 'tool', 'session', 'agent', 'owner'] as const
 
 /** Filters that are always visible. */
-const SHOWN = new Set(['role', 'sort'])
+const SHOWN = new Set(['role', 'sort', 'dates'])
 
 interface Props {
   readonly query: URLSearchParams

@@ -5,6 +5,7 @@ import { useFocusKept } from '../shell/focus-kept.ts'
 import { go, href, usePlace } from '../shell/place.ts'
 import { hasScreenKeyboard } from '../shell/touch.ts'
 import { count, plural } from '../text/words.ts'
+import { DateChip } from './date-chip.tsx'
 import { HitGroups, MAX_MORE } from './hit-groups.tsx'
 import { SearchFilters } from './search-filters.tsx'
 import { useSearch } from './use-search.ts'
@@ -40,7 +41,7 @@ export function SearchView() {
         <a class="back" href={href('/')} aria-label="All sessions">
           ‹
         </a>
-        <SearchField element={field} text={text} change={(q) => change({ q })} press={press} />
+        <SearchField element={field} text={text} change={(q) => change({ q, dates: '' })} press={press} />
         <SearchFilters query={query} change={change} />
       </header>
       <div class="search-body" ref={body}>
@@ -49,6 +50,14 @@ export function SearchView() {
         ) : (
           <Summary text={text} found={isCurrent ? found : undefined} />
         )}
+        {isCurrent && found.understood !== undefined ? (
+          <DateChip understood={found.understood} remove={() => change({ dates: 'words' })} />
+        ) : null}
+        {query.get('dates') === 'words' ? (
+          <button type="button" class="chip date-chip" onClick={() => change({ dates: '' })}>
+            Read dates again
+          </button>
+        ) : null}
         <ol id="hits" ref={list} aria-label="Hits" onKeyDown={press}>
           <HitGroups hits={found.hits} sessionAddress={(session) => addressWith({ session })} />
         </ol>

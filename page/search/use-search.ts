@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { SearchHit } from '../../functions/client/api-types.ts'
+import type { SearchHit, SearchPage } from '../../functions/client/api-types.ts'
 import type { SearchQuery } from '../../functions/client/client.ts'
 import { client } from '../shell/api.ts'
 import { go } from '../shell/place.ts'
@@ -18,6 +18,7 @@ export const FILTERS = {
   since: 'since',
   until: 'until',
   sort: 'sort',
+  dates: 'dates',
 } as const
 
 /** Delay between the last key and the search. The search itself takes a few milliseconds. */
@@ -30,10 +31,15 @@ export interface Found {
   readonly hits: readonly SearchHit[]
   readonly next: string | null
   readonly incomplete: boolean
+  /** How the query was read; undefined before the first response. */
+  readonly understood: SearchPage['understood'] | undefined
   readonly ms: number
   readonly error: unknown
 }
-const NOTHING: Found = { name: '', hits: [], next: null, incomplete: false, ms: 0, error: undefined }
+const NOTHING: Found = {
+  ...{ name: '', hits: [], next: null, incomplete: false },
+  ...{ understood: undefined, ms: 0, error: undefined },
+}
 
 /** Returns the result of the query in the page's address. `open` opens the first hit as soon as it is found. */
 export function useSearch(query: URLSearchParams) {
@@ -71,16 +77,23 @@ function buildQuery(query: URLSearchParams): SearchQuery {
     return value === null || value === '' ? [] : [[field, value]]
   })
   const group = (query.get('session') ?? '') === '' ? { group: 'session' as const } : {}
-  return { q: query.get('q') ?? '', limit: PAGE, ...group, ...(Object.fromEntries(filters) as Partial<SearchQuery>) }
+  const zone = { time_zone: Intl.DateTimeFormat().resolvedOptions().timeZone }
+  return {
+    q: query.get('q') ?? '',
+    limit: PAGE,
+    ...zone,
+    ...group,
+    ...(Object.fromEntries(filters) as Partial<SearchQuery>),
+  }
 }
 
 async function search(query: URLSearchParams, signal: AbortSignal, show: (found: Found) => void): Promise<void> {
   const begun = performance.now()
   const name = query.toString()
   try {
-    const { data, next, incomplete = false } = await client.search(buildQuery(query), { signal })
-    if (!signal.aborted)
-      show({ name, hits: data, next, incomplete, ms: Math.round(performance.now() - begun), error: undefined })
+    const { data, next, incomplete = false, understood } = await client.search(buildQuery(query), { signal })
+    const ms = Math.round(performance.now() - begun)
+    if (!signal.aborted) show({ name, hits: data, next, incomplete, understood, ms, error: undefined })
   } catch (error) {
     if (!signal.aborted) show({ ...NOTHING, name, error })
   }

@@ -53,6 +53,24 @@ describe('the search', () => {
     await page.getByText('Nothing found').waitFor()
   })
 
+  test('shows the time that the query names as a chip, which can be removed at every width', async () => {
+    const today = new Date().toLocaleDateString('en-US', { day: 'numeric', month: 'short', year: 'numeric' })
+    for (const width of [360, 800, 1_400]) {
+      const options = { locale: 'en-US', viewport: { width, height: 800 } }
+      const page = await opened.show('/search?q=blue%20crate%20today', options)
+      const chip = page.getByRole('button', { name: `Do not prefer ${today}` })
+      await chip.waitFor()
+      const box = await chip.boundingBox()
+      expect((box?.x ?? 0) + (box?.width ?? Infinity)).toBeLessThanOrEqual(width)
+      expect(box?.height ?? 0).toBeLessThan(60)
+      await chip.click()
+      await expect.poll(() => page.url()).toContain('dates=words')
+      await page.getByRole('button', { name: 'Read dates again' }).click()
+      await chip.waitFor()
+      expect(page.url()).not.toContain('dates=')
+    }
+  })
+
   test('groups hits by session without reading the sessions, and links to the further hits', async () => {
     const { client } = opened
     // The id of a deleted session stays taken, so each attempt uses a new id.

@@ -4,6 +4,8 @@ import type { HistoryDocument, HistoryFilters, HistoryHit, HistoryScope } from '
 import { document, IDS } from './history-index-harness.ts'
 import type { HistoryIndexHarness } from './history-index-harness.ts'
 import { historyIndexSelfReferencesContract } from './history-index-self-references.ts'
+import { historyIndexContextContract } from './history-index-context.ts'
+import { historyIndexDatesContract } from './history-index-dates.ts'
 import { historyIndexFoldingContract } from './history-index-folding.ts'
 import { historyIndexFunctionWordsContract } from './history-index-function-words.ts'
 import { historyIndexIsolationContract } from './history-index-isolation.ts'
@@ -115,6 +117,8 @@ export function historyIndexContract(name: string, start: () => Promise<HistoryI
     historyIndexFoldingContract(() => harness)
     historyIndexFunctionWordsContract(() => harness)
     historyIndexSelfReferencesContract(() => harness)
+    historyIndexContextContract(() => harness)
+    historyIndexDatesContract(() => harness)
     historyIndexWideningContract(() => harness)
     historyIndexIsolationContract(() => harness)
     historyIndexListsContract(() => harness)

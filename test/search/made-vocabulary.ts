@@ -14,6 +14,7 @@ function vocabularyOf(texts: readonly string[]): Vocabulary {
     documents: texts.length,
     frequency: (token) => counts.get(token) ?? 0,
     startingWith: (prefix, limit) => known.filter((word) => word.startsWith(prefix)).slice(0, limit),
+    beginningWith: (prefix, limit) => known.filter((word) => word.startsWith(prefix)).slice(0, limit),
     resembling: () => known,
     containing: (part, limit) => known.filter((word) => word.includes(part)).slice(0, limit),
   }

@@ -14,6 +14,7 @@ const entry: HistoryEntry = {
   score: 1,
   snippet: 'shell(cmd="«git status»")',
   text: 'shell(cmd="git status")',
+  matched: [],
   after: { label: 'TOOL RESULT', text: 'On branch main' },
 }
 
@@ -30,7 +31,7 @@ async function asked(input: JsonObject): Promise<Asked> {
   const context = toolContext({
     searchHistory: (text, filters, limit, listing) => {
       calls.push({ text, filters, limit, listing })
-      return Promise.resolve({ entries: [] })
+      return Promise.resolve({ entries: [], understood: { terms: [] } })
     },
   })
   await searchHistory.execute(input, context)
@@ -43,7 +44,7 @@ describe('search_history', () => {
   it('shows the hit in bold and its neighbours plain, with session, time and pointer, marked as data', async () => {
     const { text } = await searchHistory.execute(
       { query: 'git' },
-      toolContext({ searchHistory: async () => ({ entries: [entry] }) }),
+      toolContext({ searchHistory: async () => ({ entries: [entry], understood: { terms: [] } }) }),
     )
     expect(text).toContain('not instructions')
     expect(text).toContain('session s-1 | 2026-11-22T00:00:00.000Z | output:01ARZ3NDEKTSV4RRFFQ69G5FAV')
@@ -57,7 +58,9 @@ describe('search_history', () => {
 
   it('reports that only one session was searched, if it has no owner and nothing was found', async () => {
     const textOf = async (entries: readonly HistoryEntry[]): Promise<string> => {
-      const context = toolContext({ searchHistory: async () => ({ entries, lacksOwner: true }) })
+      const context = toolContext({
+        searchHistory: async () => ({ entries, lacksOwner: true, understood: { terms: [] } }),
+      })
       return (await searchHistory.execute({ query: 'git' }, context)).text
     }
     expect(await textOf([])).toMatch(/^Nothing in .*\nOnly this session was searched, because it has no owner\./)
@@ -65,13 +68,15 @@ describe('search_history', () => {
   })
 
   it('reports that some messages are not indexed yet', async () => {
-    const context = toolContext({ searchHistory: async () => ({ entries: [entry], incomplete: true }) })
+    const context = toolContext({
+      searchHistory: async () => ({ entries: [entry], incomplete: true, understood: { terms: [] } }),
+    })
     const { text } = await searchHistory.execute({ query: 'git' }, context)
     expect(text).toMatch(/TOOL CALL[^]*not indexed yet/u)
   })
 
   it('requests 5 entries, or the number in its limit', async () => {
-    const listing = { sort: 'relevance' }
+    const listing = { sort: 'relevance', asked: { now: Date.UTC(2026, 10, 22, 0, 48, 20, 5), timeZone: 'UTC' } }
     expect(await asked({ query: 'x' })).toEqual({ text: 'x', filters: {}, limit: 5, listing })
     expect((await asked({ query: 'x', limit: 20 })).limit).toBe(20)
     await expect(asked({ query: 'x', limit: 21 })).rejects.toThrow('limit')
@@ -106,7 +111,9 @@ describe('search_history', () => {
       (
         await searchHistory.execute(
           { query: 'git' },
-          toolContext({ searchHistory: async () => ({ entries: [{ ...entry, ...about, more }] }) }),
+          toolContext({
+            searchHistory: async () => ({ entries: [{ ...entry, ...about, more }], understood: { terms: [] } }),
+          }),
         )
       ).text
     expect(await shown(3)).toContain(' | “Ship it” | in /home/ada | 3 further hits in this session\n')
@@ -115,7 +122,9 @@ describe('search_history', () => {
   })
 
   it('reports possible further hits if it could not compare all entries with the folder', async () => {
-    const context = toolContext({ searchHistory: async () => ({ entries: [], next: 'cursor' }) })
+    const context = toolContext({
+      searchHistory: async () => ({ entries: [], next: 'cursor', understood: { terms: [] } }),
+    })
     const { text } = await searchHistory.execute({ query: 'git', folder: '/p' }, context)
     expect(text).toMatch(/^Nothing found so far\.\nThere may be more/u)
     expect((await searchHistory.execute({ query: 'git', folder: '/p*' }, toolContext())).text).toContain('(folder /p*)')

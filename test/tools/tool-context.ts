@@ -11,7 +11,7 @@ export function toolContext(given: Partial<ToolContext> = {}): ToolContext {
     signal: new AbortController().signal,
     now: () => Date.UTC(2026, 10, 22, 0, 48, 20, 5),
     progressed: () => undefined,
-    searchHistory: async () => ({ entries: [] }),
+    searchHistory: async () => ({ entries: [], understood: { terms: [] } }),
     readOutput: async () => undefined,
     ...given,
   }

@@ -65,4 +65,9 @@ export function createSearchEngine(harness: Harness): SearchEngine {
   }
 }
 
-const hitOf = ({ text, ...document }: HistoryDocument): HistoryHit => ({ ...document, snippet: text, score: 0 })
+const hitOf = ({ text, ...document }: HistoryDocument): HistoryHit => ({
+  ...document,
+  snippet: text,
+  score: 0,
+  matched: [],
+})

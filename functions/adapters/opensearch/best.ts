@@ -1,15 +1,14 @@
+import { definedFields } from '../../domain/defined-fields.ts'
 import type { PlannedTerm } from '../../search/query/plan.ts'
 import type { HistoryQuery } from '../../domain/history.ts'
 import type { SearchQuery } from '../../search/query/query.ts'
-import {
-  isMostlySelfReferences,
-  RANKED,
-  scoreEvents,
-  type Candidate,
-  type ScoredEvent,
-} from '../../search/ranking/score.ts'
+import { fitsFilters } from '../../search/fits-filters.ts'
+import type { Window } from '../../search/ranking/context.ts'
+import type { Candidate } from '../../search/ranking/rows.ts'
+import { isMostlySelfReferences, RANKED, scoreEvents, type ScoredEvent } from '../../search/ranking/score.ts'
 import { planFound } from './found-vocabulary.ts'
-import type { Source } from './indexed-document.ts'
+import { hitFields, type Source } from './indexed-document.ts'
+import { nearBody, windowsIn } from './near-events.ts'
 import {
   bestBody,
   countBody,
@@ -114,20 +113,34 @@ async function scoredBy(
 ): Promise<Pick<Best, 'terms' | 'scored'>> {
   const { parsed, query } = search
   const terms = await planFound(parsed, { tenant: query.scope.tenant, counts, documents: hits.hits }, widen)
-  return { terms, scored: await eventsOf(search, terms, hits.hits.map(documentOf)) }
+  const readWindows = async (best: readonly FoundDocument[]): Promise<Window<FoundDocument>[]> => {
+    if (best.length === 0) return []
+    const body = nearBody(
+      query,
+      search.bound,
+      best.map(({ source }) => source),
+    )
+    const windows = windowsIn(await search.send(body), best.length)
+    return windows.map((window) => window.map((event) => event.map(documentOf)))
+  }
+  return { terms, scored: await eventsOf(search, terms, hits.hits.map(documentOf), readWindows) }
 }
 
-/** Returns the events of these documents, ordered by score. */
+/** Returns the events of these documents, ordered by score. `readWindows`: set if entries beside them count too. */
 export function eventsOf(
   { parsed, query, send }: Search,
   terms: readonly PlannedTerm[],
   documents: readonly FoundDocument[],
+  readWindows?: (hits: readonly FoundDocument[]) => Promise<Window<FoundDocument>[]>,
 ): Promise<ScoredEvent<FoundDocument>[]> {
   const { tenant } = query.scope
-  return scoreEvents(tenant, parsed, terms, documents, async (runIds) => {
+  const searchedRuns = async (runIds: readonly string[]): Promise<ReadonlySet<string>> => {
     const { hits } = (await send(runsBody(tenant, runIds))).hits
     return new Set(hits.flatMap(({ _source: { run, searched } }) => (searched === true ? [run] : [])))
-  })
+  }
+  const fits = ({ source }: FoundDocument): boolean => fitsFilters(hitFields(source), query.filters)
+  const scoring = { tenant, query: parsed, terms, searchedRuns, fits, ...definedFields({ readWindows }) }
+  return scoreEvents(scoring, documents)
 }
 
 const coveredBy = (scored: readonly ScoredEvent<FoundDocument>[]): number =>

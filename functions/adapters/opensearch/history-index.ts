@@ -25,7 +25,7 @@ export function createOpenSearchHistoryIndex({ client, alias }: Dependencies): H
   }
   return {
     async search(query) {
-      const parsed = parseQuery(query.text, query.filters.role)
+      const parsed = parseQuery(query.text, query.filters.role, query.asked)
       const place = query.after === undefined ? undefined : readPlace(query, query.after)
       // Loaded on demand, so that functions start faster.
       const { findPage } = await import('./history-pages.ts')

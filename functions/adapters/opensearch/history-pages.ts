@@ -5,6 +5,7 @@ import type { PlannedTerm } from '../../search/query/plan.ts'
 import type { ScoredEvent } from '../../search/ranking/score.ts'
 import { mapInBatches } from '../../search/ranking/score-in-batches.ts'
 import { snippet } from '../../search/documents/snippet.ts'
+import { matchedTerms } from '../../search/understood.ts'
 import { best, documentOf, eventsOf, type FoundDocument, type Search } from './best.ts'
 import { writePlace, type HistoryPlace } from './history-cursor.ts'
 import { hitFields } from './indexed-document.ts'
@@ -94,7 +95,8 @@ function firstOfSessions(scored: readonly Event[]): Event[] {
 /** Returns one event per document, in the order of the documents. */
 async function inListOrder(search: Search, terms: readonly PlannedTerm[], found: readonly Found[]): Promise<Event[]> {
   const documents = found.map(documentOf)
-  if (terms.length === 0) return documents.map((document) => ({ best: document, score: 1, covered: 1 }))
+  if (terms.length === 0)
+    return documents.map((document) => ({ best: document, score: 1, covered: 1, own: [], context: undefined }))
   const scored = await eventsOf(search, terms, documents)
   const byEvent = new Map(scored.map((event) => [event.best.event, event]))
   return documents.flatMap(({ event }) => byEvent.get(event) ?? [])
@@ -137,7 +139,12 @@ async function moreIn(search: Search, { list, scored }: Ranks, events: readonly 
   )
 }
 
-function hitOf({ best: document, score }: Event, terms: readonly PlannedTerm[]): HistoryHit {
-  const { source, text } = document
-  return { ...hitFields(source), score: Math.round(score * 10_000) / 10_000, snippet: snippet(text, terms) }
+function hitOf(event: Event, terms: readonly PlannedTerm[]): HistoryHit {
+  const { best: document, score } = event
+  return {
+    ...hitFields(document.source),
+    score: Math.round(score * 10_000) / 10_000,
+    snippet: snippet(document.text, terms),
+    matched: matchedTerms(terms, event),
+  }
 }

@@ -106,7 +106,7 @@ export function indexedDocument(document: HistoryDocument): Source & Readonly<Re
 }
 
 /** Returns the fields of a hit. */
-export function hitFields(source: Source): Omit<HistoryHit, 'score' | 'snippet'> {
+export function hitFields(source: Source): Omit<HistoryHit, 'score' | 'snippet' | 'matched'> {
   const { session, owner, run, message, role, agent, tool, tool_call: toolCallId, status, time } = source
   return {
     session,

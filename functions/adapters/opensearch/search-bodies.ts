@@ -6,6 +6,7 @@ import {
   countedTokens,
   looseClause,
   strictClause,
+  timeRange,
   type Clause,
   type Inside,
   type TermGroup,
@@ -21,9 +22,19 @@ export interface SearchResponse {
     readonly tokens?: { readonly buckets: readonly { readonly doc_count: number }[] }
     readonly all?: { readonly doc_count: number }
     readonly ways?: { readonly buckets: readonly { readonly doc_count: number }[] }
+    readonly before?: { readonly buckets: readonly NearBucket[] }
+    readonly after?: { readonly buckets: readonly NearBucket[] }
     readonly sessions?: { readonly buckets: readonly { readonly events: { readonly buckets: readonly unknown[] } }[] }
   }
 }
+
+/** Events before or after a hit, nearest first. */
+export interface NearBucket {
+  readonly events: {
+    readonly buckets: readonly { readonly documents: { readonly hits: { readonly hits: readonly Found[] } } }[]
+  }
+}
+
 export interface Found {
   readonly _id: string
   readonly _source: Source
@@ -60,11 +71,13 @@ export interface Counts {
  * must not be used.
  */
 export function countBody(scoped: Scoped, groups: readonly TermGroup[]): object {
+  // A relative date has no tokens, and the engine rejects an empty list of filters.
+  const filters = countedTokens(groups).map((token) => ({ term: { t_all: token } }))
   return {
     size: 0,
     track_total_hits: true,
     query: scopeClause(scoped),
-    aggs: { tokens: { filters: { filters: countedTokens(groups).map((token) => ({ term: { t_all: token } })) } } },
+    ...(filters.length === 0 ? {} : { aggs: { tokens: { filters: { filters } } } }),
   }
 }
 
@@ -156,13 +169,4 @@ export function scopeClause({ query: { scope, filters }, bound }: Scoped): objec
   if (bound !== undefined) filter.push({ range: { event: { lt: idPrefixAt(bound + 1) } } })
   if (since !== undefined || until !== undefined) filter.push({ range: { time: timeRange(since, until) } })
   return { bool: { filter, ...(notRun === undefined ? {} : { must_not: [{ term: { run: notRun } }] }) } }
-}
-
-/** Builds a time range. Bounds may be any numbers, but the engine requires 64-bit integers. */
-function timeRange(since: number | undefined, until: number | undefined): object {
-  const whole = (time: number): number => Math.min(Number.MAX_SAFE_INTEGER, Math.max(Number.MIN_SAFE_INTEGER, time))
-  return {
-    ...(since === undefined ? {} : { gte: Math.ceil(whole(since)) }),
-    ...(until === undefined ? {} : { lte: Math.floor(whole(until)) }),
-  }
 }

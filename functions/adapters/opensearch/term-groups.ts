@@ -1,4 +1,7 @@
-import { meaningful } from '../../search/query/plan.ts'
+import { definedFields } from '../../domain/defined-fields.ts'
+import { timesAround } from '../../search/dates/period.ts'
+import type { DateSpellings } from '../../search/dates/spellings.ts'
+import { meaningful, stemPrefix } from '../../search/query/plan.ts'
 import type { SearchQuery, SearchTerm } from '../../search/query/query.ts'
 import { inflections } from '../../search/query/word-forms.ts'
 
@@ -20,6 +23,9 @@ export const MIN_INSIDE_CHARACTERS = 3
  */
 const PASSAGE = 0.01
 
+/** Minimum weight of a date, about that of a word in each third document. */
+const MIN_DATE_WORTH = 1
+
 /** A query word and its inflections. */
 export interface QueryWord {
   readonly word: string
@@ -34,13 +40,17 @@ export interface QueryWord {
 export interface TermGroup {
   readonly term: SearchTerm
   readonly words: readonly QueryWord[]
+  /** For a date: entries of this time match the term, whatever their text is. */
+  readonly time?: { readonly since: number; readonly until: number }
 }
 
 /** Returns the term groups of a query. */
 export function termGroups(query: SearchQuery): TermGroup[] {
   let [words, forms, widened] = [0, 0, 0]
+  const time = query.period && timesAround(query.period)
   return query.terms.map((term) => ({
     term,
+    ...definedFields({ time: term.date && time }),
     words: term.words.slice(0, Math.max(1, MAX_WORDS - words)).map((word): QueryWord => {
       words += 1
       const own = inflections(word).slice(0, Math.max(0, MAX_FORMS - forms))
@@ -53,7 +63,11 @@ export function termGroups(query: SearchQuery): TermGroup[] {
 /** Returns every token whose frequency a plan may need. */
 export const countedTokens = (groups: readonly TermGroup[]): string[] => [
   ...new Set(
-    groups.flatMap(({ term, words }) => [...term.wholes, ...words.flatMap(({ word, forms }) => [word, ...forms])]),
+    groups.flatMap(({ term, words }) => [
+      ...term.wholes,
+      ...(term.date?.groups.flat(2) ?? []),
+      ...words.flatMap(({ word, forms }) => [word, ...forms]),
+    ]),
   ),
 ]
 
@@ -61,7 +75,8 @@ export const countedTokens = (groups: readonly TermGroup[]): string[] => [
 export type Inside = ReadonlySet<string>
 
 /** Matches documents with the term: its whole form or all its words, exact or inflected. */
-export function strictClause({ term, words }: TermGroup, inside: Inside): Clause {
+export function strictClause({ term, words, time }: TermGroup, inside: Inside): Clause {
+  if (term.date !== undefined) return dateClause(term.date, time)
   const every = words.map(({ word, forms }) => {
     const exact = { terms: { t_all: [word, ...forms] } }
     return inside.has(word) ? anyOf([exact, holding(word)]) : exact
@@ -71,6 +86,21 @@ export function strictClause({ term, words }: TermGroup, inside: Inside): Clause
   return anyOf([{ terms: { t_all: term.wholes } }, ...(together === undefined ? [] : [together])])
 }
 
+/** Matches documents that contain the date in one of its spellings, or that are of its time. */
+function dateClause({ groups }: DateSpellings, time: TermGroup['time']): Clause {
+  const written = groups.map((tokens) => ({ bool: { filter: tokens.map((some) => ({ terms: { t_all: some } })) } }))
+  return anyOf([...written, ...(time === undefined ? [] : [{ range: { time: timeRange(time.since, time.until) } }])])
+}
+
+/** Builds a time range. Bounds may be any numbers, but the engine requires 64-bit integers. */
+export function timeRange(since: number | undefined, until: number | undefined): object {
+  const whole = (time: number): number => Math.min(Number.MAX_SAFE_INTEGER, Math.max(Number.MIN_SAFE_INTEGER, time))
+  return {
+    ...(since === undefined ? {} : { gte: Math.ceil(whole(since)) }),
+    ...(until === undefined ? {} : { lte: Math.floor(whole(until)) }),
+  }
+}
+
 /** Returns the weight of a token within the searcher's scope. */
 export type Worth = (token: string) => number
 
@@ -78,7 +108,11 @@ export type Worth = (token: string) => number
  * Matches and scores documents that may contain the term: inflected, with a typo, as a prefix, or with some words of a
  * compound. Every score is constant, because the engine's own scores would reveal how often other tenants use a word.
  */
-export function looseClause({ term, words }: TermGroup, inside: Inside, worth: Worth): Clause {
+export function looseClause({ term, words, time }: TermGroup, inside: Inside, worth: Worth): Clause {
+  if (term.date !== undefined) {
+    const worthOfAll = term.date.groups.map((tokens) => Math.max(...tokens.map((some) => Math.min(...some.map(worth)))))
+    return constant(dateClause(term.date, time), Math.max(MIN_DATE_WORTH, ...worthOfAll))
+  }
   const singles = meaningful(words).map((word) => wordClause(word, inside, worth))
   const [only] = singles
   if (term.wholes.length === 0 && singles.length === 1 && only !== undefined) return only
@@ -99,8 +133,10 @@ function wordClause({ word, forms, widened }: QueryWord, inside: Inside, worthOf
   const { least, most } = FUZZY_LENGTHS
   const fuzzy = widened && word.length >= least && word.length <= most && /^[\p{L}\p{N}]+$/u.test(word)
   const worth = worthOf(word)
+  const stem = stemPrefix(word)
   return best([
     exactClause(word, worth),
+    ...(stem === undefined ? [] : [constant({ prefix: { t_all: stem } }, 0.2 * worth)]),
     ...forms.map((form) => constant({ term: { t_all: form } }, 0.8 * worthOf(form))),
     ...(fuzzy ? [constant({ fuzzy: { t_all: fuzziness(word) } }, 0.4 * worth)] : []),
     ...(widened ? [constant({ prefix: { t_all: word } }, 0.3 * worth)] : []),

@@ -1,5 +1,5 @@
 import type { Client } from '../../client/client.ts'
-import type { Queries, SearchHit } from '../../client/api-types.ts'
+import type { Queries, SearchHit, SearchPage } from '../../client/api-types.ts'
 import { readableText } from '../../search/documents/readable-text.ts'
 import { metadataQuery, type PlaceOptions } from '../input.ts'
 import { readPages } from '../pages.ts'
@@ -26,10 +26,22 @@ export async function search(
   signal: AbortSignal,
 ): Promise<void> {
   let [shown, last, isIncomplete] = [0, '', false]
+  let understood: SearchPage['understood'] | undefined
+  // All pages of a search read its dates at one time.
+  const now = new Date().toISOString()
+  const { timeZone } = Intl.DateTimeFormat().resolvedOptions()
   const read = async (place: { readonly limit: number; readonly after?: string }) => {
-    const asked = { q: text, ...query, ...metadataQuery({ folder, source, branch }), ...place }
+    const asked = {
+      q: text,
+      now,
+      time_zone: timeZone,
+      ...query,
+      ...metadataQuery({ folder, source, branch }),
+      ...place,
+    }
     const page = await client.search(asked, { signal })
     isIncomplete ||= page.incomplete === true
+    if (!json && shown === 0 && understood === undefined) noteUnderstood((understood = page.understood))
     return page
   }
   const idOf = (hit: SearchHit): string => hit.message_id
@@ -42,6 +54,16 @@ export async function search(
   if (shown === 0) note('Nothing in the history matches.\n')
   if (isIncomplete) note('Some of what was written last is not indexed yet: search again for it.\n')
   if (hasMore) note(`There is more: --after ${last}\n`)
+}
+
+/** Prints the time that the query names, so that a person sees why its entries rank higher. */
+function noteUnderstood({ since, until }: SearchPage['understood']): void {
+  const ends = [
+    ...(since === undefined ? [] : [`from ${localTime(since)}`]),
+    ...(until === undefined ? [] : [`until ${localTime(until)}`]),
+  ]
+  if (ends.length > 0)
+    note(`Entries ${ends.join(' ')} rank higher, because the query names this time (--dates words).\n`)
 }
 
 /** One hit as text: titles first, and the ids for the next command last. */

@@ -1,5 +1,9 @@
 import { similarWords, inflections } from './word-forms.ts'
 import type { SearchQuery, SearchTerm } from './query.ts'
+import { definedFields } from '../../domain/defined-fields.ts'
+import type { Period } from '../dates/period.ts'
+import type { DateSpellings } from '../dates/spellings.ts'
+import { stemOf } from './stem.ts'
 import { FUNCTION_WORDS } from './words.ts'
 
 /** The words of an index. Frequencies count documents and may be approximate. */
@@ -8,6 +12,8 @@ export interface Vocabulary {
   frequency(token: string): number
   /** Returns words with this prefix, shortest first. */
   startingWith(prefix: string, limit: number): readonly string[]
+  /** As `startingWith`, for English words. May return fewer words, in any order. */
+  beginningWith(prefix: string, limit: number): readonly string[]
   /** Returns all words that are one typo away, and possibly more words. */
   resembling(word: string): readonly string[]
   /** Returns words that contain this part, shortest first. */
@@ -46,6 +52,8 @@ export interface PlannedTerm {
   readonly soughtTexts: readonly SoughtText[]
   /** The words of a term with several words. */
   readonly parts: readonly PlannedWord[]
+  /** For a date: entries of this time match the term, whatever their text is. */
+  readonly period?: Period
 }
 
 /** A word with at most this many documents may be a typo, or a part of another word. */
@@ -62,6 +70,10 @@ const EXTENDED = 5_000
  */
 const MAX_EXTENSIONS = 40
 const COMPOUND_IMPORTANCE = 1.2
+/** Weight of a word with an equal stem, and the minimum letters of such a word and of its stem. */
+const SAME_STEM = 0.7
+const MIN_STEMMED = 5
+const MIN_STEM = 4
 /** Maximum number of words of a compound that are looked up. The other words are found through the compound's text. */
 const MAX_PARTS = 8
 
@@ -73,7 +85,31 @@ const MAX_PARTS = 8
 export function planTerms(query: SearchQuery, vocabulary: Vocabulary, widen: boolean): PlannedTerm[] {
   let left = MAX_WIDENED
   const isWidened = (frequency: number): boolean => (frequency <= RARE || (widen && frequency <= WIDENED)) && left-- > 0
-  return query.terms.map((term) => planTerm(term, vocabulary, isWidened))
+  return query.terms.map((term) =>
+    term.date === undefined ? planTerm(term, vocabulary, isWidened) : planDate(query, term, term.date, vocabulary),
+  )
+}
+
+/** Plans the lookup of a date in texts. All its spellings are known, so that no word is expanded. */
+function planDate(
+  { period }: SearchQuery,
+  term: SearchTerm,
+  { texts, groups }: DateSpellings,
+  vocabulary: Vocabulary,
+): PlannedTerm {
+  const count = (tokens: readonly string[]): number =>
+    tokens.reduce((sum, token) => sum + vocabulary.frequency(token), 0)
+  const frequency = Math.max(0, ...groups.map((group) => Math.min(...group.map(count)) / group.length))
+  const importance = term.weight * inverseFrequency(frequency, vocabulary.documents)
+  return {
+    term,
+    alternatives: groups,
+    frequency,
+    importance,
+    soughtTexts: texts,
+    parts: [],
+    ...definedFields({ period }),
+  }
 }
 
 function planTerm(term: SearchTerm, vocabulary: Vocabulary, isWidened: (frequency: number) => boolean): PlannedTerm {
@@ -113,12 +149,29 @@ function expandWord(word: string, vocabulary: Vocabulary, isWidened: (frequency:
     if (weight > 0) soughtTexts.push({ text, weight })
   }
   for (const form of inflections(word)) add(form, 0.8)
+  for (const form of sameStem(word, vocabulary)) add(form, SAME_STEM)
   if (isWidened(own)) {
     for (const other of typos(word, vocabulary)) add(other, /\p{N}/u.test(word) ? 0.5 : 0.8)
     // These words have weight 0: they contain the word itself, so the search for the word's own text finds them.
     if (word.length >= 3 || own === 0) for (const other of holders(word, vocabulary)) add(other, 0)
   }
   return { word, tokens: [...tokens], soughtTexts, frequency }
+}
+
+/** Returns English words with the word's stem: for `organizer`, also `organization`. */
+function sameStem(word: string, vocabulary: Vocabulary): string[] {
+  const prefix = stemPrefix(word)
+  if (prefix === undefined) return []
+  const stem = stemOf(word)
+  return vocabulary.beginningWith(prefix, MAX_EXTENSIONS).filter((other) => other !== word && stemOf(other) === stem)
+}
+
+/** Returns the letters with which all words of the word's stem begin; undefined if the stem is too short. */
+export function stemPrefix(word: string): string | undefined {
+  if (word.length < MIN_STEMMED || !/^[a-z]+$/u.test(word)) return undefined
+  const stem = stemOf(word)
+  // The last letter of a stem may differ from the word's: `happi` is the stem of `happy`.
+  return stem.length < MIN_STEM ? undefined : stem.slice(0, Math.max(MIN_STEM, stem.length - 1))
 }
 
 /**

@@ -1,4 +1,8 @@
-import type { HistoryRole } from '../../domain/history.ts'
+import type { AskedAt, HistoryRole } from '../../domain/history.ts'
+import { dayAt } from '../dates/calendar.ts'
+import { readDates, type DateMention } from '../dates/read-dates.ts'
+import { periodOf, type Period } from '../dates/period.ts'
+import { spellingsOf, type DateSpellings } from '../dates/spellings.ts'
 import { fold, lower } from '../tokens/fold-text.ts'
 import { camelParts, joined, JOINERS, MAX_WORD, RUN, symbolToken, tokenize, wordsOf } from '../tokens/tokens.ts'
 import {
@@ -21,6 +25,8 @@ export interface SearchTerm {
   readonly words: readonly string[]
   /** 1. It is less for words that only phrase the question. */
   readonly weight: number
+  /** For a date: how texts write it. They replace `words`. */
+  readonly date?: DateSpellings
 }
 
 /** A parsed query, independent of the engine. */
@@ -37,6 +43,10 @@ export interface SearchQuery {
   readonly speaker: Speaker | undefined
   /** Whether the query has function words, like texts of people. Calls and tool results seldom have function words. */
   readonly natural: boolean
+  /** Whether the query is a question, so that another question about the subject does not answer it. */
+  readonly asks: boolean
+  /** The time that the query names. Entries of this time rank higher. */
+  readonly period: Period | undefined
 }
 
 /**
@@ -51,14 +61,17 @@ interface Piece {
   readonly run: string
   readonly lowered: string
   weight: number
+  readonly date?: DateMention
 }
 
 /**
  * Parses a query. Any string is a valid query without syntax. `role`: set if only entries of this role are searched.
+ * `asked`: the caller's time, against which dates are read. Without it, dates are words.
  */
-export function parseQuery(query: string, role?: HistoryRole): SearchQuery {
+export function parseQuery(query: string, role?: HistoryRole, asked?: AskedAt): SearchQuery {
   const text = fold(query.slice(0, MAX_QUERY).toWellFormed())
-  const pieces = Array.from(text.matchAll(RUN), ([run]): Piece => ({ run, lowered: lower(run), weight: 1 }))
+  const dates = asked === undefined ? [] : readDates(lower(text), dayAt(asked.now, asked.timeZone))
+  const pieces = piecesOf(text, dates)
   const question = weigh(pieces, text)
   const kept = pieces.some((piece) => piece.weight > 0)
     ? pieces.filter((piece) => piece.weight > 0)
@@ -75,8 +88,28 @@ export function parseQuery(query: string, role?: HistoryRole): SearchQuery {
     literal: lower(text).trim().replace(/\s+/gu, ' '),
     speaker: role === 'user' || role === 'assistant' ? role : question ? speakerOf(lower(text)) : undefined,
     natural: pieces.some((piece) => FUNCTION_WORDS.has(piece.lowered)),
+    asks: question && asksFor(pieces, text),
+    period: asked === undefined ? undefined : periodOf(dates, asked.timeZone),
   }
 }
+
+/** Returns the runs of a text. A date is one piece. */
+function piecesOf(text: string, dates: readonly DateMention[]): Piece[] {
+  const runs = Array.from(text.matchAll(RUN), ({ 0: run, index }) => ({ run, index })).filter(
+    ({ index }) => !dates.some(({ start, end }) => start <= index && index < end),
+  )
+  const named = dates.map((date) => ({ run: text.slice(date.start, date.end), index: date.start, date }))
+  return [...runs, ...named]
+    .toSorted((left, right) => left.index - right.index)
+    .map(({ index: _, ...piece }) => ({ ...piece, lowered: lower(piece.run), weight: 1 }))
+}
+
+/** Whether a question has a question mark, or a question word at its beginning. */
+const asksFor = (pieces: readonly Piece[], text: string): boolean =>
+  text.includes('?') || pieces.slice(0, 3).some(({ lowered }, index) => asksAt(lowered, index))
+
+const asksAt = (word: string, index: number): boolean =>
+  index === 0 ? QUESTION_WORDS.has(word) : /^(?:what|which|who|whom|whose|where|when|why|how)$/u.test(word)
 
 /** Sets the weight of each piece. Returns whether the query reads as a question or a request. */
 function weigh(pieces: readonly Piece[], text: string): boolean {
@@ -132,9 +165,10 @@ function dropBeforeTopic(pieces: readonly Piece[]): void {
   }
 }
 
-function termsOf({ run, weight }: Piece): SearchTerm[] {
+function termsOf({ run, weight, date }: Piece): SearchTerm[] {
   const words = wordsOf(run)
   const lowered = lower(run)
+  if (date !== undefined) return [{ text: lowered, wholes: [], words: [], weight, date: spellingsOf(date.written) }]
   if (!JOINERS.test(run)) {
     const parts = run.length > MAX_WORD || words.length !== 1 ? [] : camelParts(run)
     if (parts.length < 2) return words.map((word) => ({ text: word, wholes: [], words: [word], weight }))

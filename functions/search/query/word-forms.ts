@@ -1,15 +1,18 @@
+import { irregularForms } from './irregular-forms.ts'
+
 const VOWEL = /[aeiou]/u
 
 /** Returns English inflections of a word, and the words of which it may be an inflection. Not all of them exist. */
 export function inflections(word: string): string[] {
-  if (word.length < 4 || !/^[a-z]+$/u.test(word)) return []
-  const forms = new Set<string>()
+  const irregular = irregularForms(word)
+  if (word.length < 4 || !/^[a-z]+$/u.test(word)) return [...irregular]
+  const forms = new Set(irregular)
   for (const stem of stems(word)) {
     forms.add(stem)
     for (const form of endings(stem)) forms.add(form)
   }
   forms.delete(word)
-  return [...forms].filter((form) => form.length >= 3)
+  return [...forms].filter((form) => form.length >= 3 || irregular.includes(form))
 }
 
 /** Returns the possible stems of a word, including the word itself. */

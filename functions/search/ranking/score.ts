@@ -1,31 +1,21 @@
 import type { HistoryRole } from '../../domain/history.ts'
-import { findSelfReferences, type SearchedRuns } from './self-references.ts'
+import { closeness } from '../dates/period.ts'
 import { lower } from '../tokens/fold-text.ts'
 import type { PlannedTerm } from '../query/plan.ts'
 import type { SearchQuery } from '../query/query.ts'
+import {
+  COMPLETE,
+  contextOf,
+  EVENTS_WITH_CONTEXT,
+  nearCandidates,
+  neighboursIn,
+  usesContext,
+  type NearText,
+  type Window,
+} from './context.ts'
+import { contextQualities, coverage, LITERAL, readRow, type Candidate, type Row } from './rows.ts'
 import { mapInBatches } from './score-in-batches.ts'
-import { matchesOf, readable, type Match } from '../query/term-matches.ts'
-
-/** A document that an engine found. */
-export interface Candidate {
-  readonly id: number | string
-  /** The event of the document. All documents of one event become one hit. */
-  readonly event: number | string
-  readonly role: HistoryRole
-  readonly runId: string
-  readonly toolName: string | undefined
-  /** For a result: the beginning of its call. */
-  readonly call: string | undefined
-  readonly text: string
-  readonly time: number
-  /**
-   * For a text, whether its author had searched the history before. For a task, whether its leader or its member had
-   * done so.
-   */
-  readonly searched: boolean
-  /** Whether this text is the task of a team member. */
-  readonly task: boolean
-}
+import { findSelfReferences, type SearchedRuns } from './self-references.ts'
 
 export interface ScoredEvent<Found extends Candidate> {
   /** The document to show: the part or the chunk with the best match. */
@@ -33,6 +23,9 @@ export interface ScoredEvent<Found extends Candidate> {
   readonly score: number
   /** Share of the query's terms that the event contains, 0 to 1; 0 for a self-reference. */
   readonly covered: number
+  /** Quality of each term in the event itself, and in its neighbours. */
+  readonly own: readonly number[]
+  readonly context: readonly number[] | undefined
 }
 
 /**
@@ -40,38 +33,20 @@ export interface ScoredEvent<Found extends Candidate> {
  * ± 50 % without effect.
  */
 const OWN_ROW = 0.7
-const ADJACENT = 0.08
-const NEAR = 0.1
-/** At this distance between two neighbouring terms, in characters, their nearness is half of the maximum. */
-const NEAR_LETTERS = 30
 const TOOL_NAMED = 0.15
 const BM25 = 0.1
-const SATURATION = 1.2
-const LENGTH = 0.75
-/** Characters of an average text, for BM25's length normalisation. */
-const AVERAGE_LENGTH = 800
-const LITERAL = 0.05
-/**
- * Minimum quality if the text contains the query literally, even inside words. It exceeds the quality of any similar
- * word.
- */
-const LITERAL_QUALITY = 0.85
 const TOOL_EVENT = 0.06
 const TOOL_EVENT_IN_SPEECH = 0.015
 const SPEAKER = 0.12
+/** If the query asks: deducted from a text that asks the same, and from the input of a run that used tools. */
+const ASKS_TOO = 0.1
+const INPUT = 0.1
+/** For an entry of the time that the query names. */
+const IN_PERIOD = 0.1
+/** Minimum score of a real event, and of its coverage. Every self-reference that is certain has a lower score. */
+const LEAST = 0.01
 /** Number of hits that are ordered by score. The hits after them are ordered by time, newest first. */
 export const RANKED = 100
-
-interface Row<Found> {
-  readonly found: Found
-  readonly qualities: readonly number[]
-  /** Share of the query in the document's own text, without its call. */
-  readonly own: number
-  readonly near: number
-  /** BM25 weight of the text. */
-  readonly weight: number
-  readonly literal: boolean
-}
 
 /**
  * Minimum number of self-references that may hide real events. With fewer, the real events are among the candidates.
@@ -84,115 +59,111 @@ export function isMostlySelfReferences(scored: readonly Pick<ScoredEvent<Candida
   return count >= MIN_SELF_REFERENCES && count * 2 > scored.length
 }
 
-/**
- * Orders events by their score, and equal scores by time, newest first. It works for any engine: it reads only the
- * candidates' texts, and which of their runs have searched the history.
- */
+/** What is needed to score candidates, for any engine. Only the candidates' texts and the runs that searched are read. */
+export interface Scoring<Found extends Candidate> {
+  readonly tenant: string
+  readonly query: SearchQuery
+  readonly terms: readonly PlannedTerm[]
+  readonly searchedRuns: SearchedRuns
+  /** Reads the entries beside these hits; absent if neighbours do not count. */
+  readonly readWindows?: (hits: readonly Found[]) => Promise<readonly Window<Found>[]>
+  /** Whether a neighbour fits the filters of the search. */
+  readonly fits?: (found: Found) => boolean
+}
+
+/** Orders events by their score, and equal scores by time, newest first. */
 export async function scoreEvents<Found extends Candidate>(
-  tenant: string,
-  query: SearchQuery,
-  terms: readonly PlannedTerm[],
+  scoring: Scoring<Found>,
   candidates: readonly Found[],
-  searchedRuns: SearchedRuns,
 ): Promise<ScoredEvent<Found>[]> {
+  const { tenant, query, terms, searchedRuns, readWindows, fits = () => true } = scoring
   const total = sum(terms.map((term) => term.importance))
-  const named = toolNamed(query)
+  const cache = new Map<Found['id'], Row<Found>>()
+  const read = async (documents: readonly Found[]): Promise<Row<Found>[]> => {
+    const unread = documents.filter(({ id }) => !cache.has(id))
+    for (const row of await mapInBatches(tenant, unread, (found) => readRow(query, terms, found, total)))
+      cache.set(row.found.id, row)
+    return documents.flatMap(({ id }) => cache.get(id) ?? [])
+  }
   const shareOf = await findSelfReferences(query, candidates, searchedRuns)
-  const rows = await mapInBatches(tenant, candidates, (found) => readRow(query, terms, found, total))
+  const first = orderEvents(scoring, await read(candidates), { shareOf, total, windows: [] })
+  if (readWindows === undefined || !usesContext(query)) return first
+  if (!query.natural && (first[0]?.covered ?? 0) >= COMPLETE) return first
+  const best = first.slice(0, EVENTS_WITH_CONTEXT)
+  const windows = await readWindows(best.map((event) => event.best))
+  const documents = new Map(windows.flat(2).map((found) => [found.id, found]))
+  const near = await mapInBatches(tenant, [...documents.values()], (found) => ({
+    found,
+    qualities: contextQualities(terms, found),
+  }))
+  const known = new Set(candidates.map(({ event }) => event))
+  const matching = near.filter(({ qualities }) => qualities.some((quality) => quality > 0))
+  const isMatch = new Set(matching.map(({ found }) => found.event))
+  const added = nearCandidates(windows, best).filter(
+    (found) => !known.has(found.event) && fits(found) && (query.natural || isMatch.has(found.event)),
+  )
+  const all = withoutRepeats([...candidates, ...added])
+  const shareOfAll = await findSelfReferences(query, withoutRepeats([...all, ...documents.values()]), searchedRuns)
+  return orderEvents(scoring, await read(all), { shareOf: shareOfAll, total, windows, near })
+}
+
+interface Ordering<Found extends Candidate> {
+  readonly shareOf: (found: Found) => number
+  /** Importance of all terms. */
+  readonly total: number
+  readonly windows: readonly Window<Found>[]
+  readonly near?: readonly NearText<Found>[]
+}
+
+const withoutRepeats = <Found extends Candidate>(documents: readonly Found[]): Found[] => [
+  ...new Map(documents.map((found) => [found.id, found])).values(),
+]
+
+function orderEvents<Found extends Candidate>(
+  { query, terms }: Scoring<Found>,
+  rows: readonly Row<Found>[],
+  { shareOf, total, windows, near = [] }: Ordering<Found>,
+): ScoredEvent<Found>[] {
+  const named = toolNamed(query)
   const heaviest = rows.reduce((most, row) => Math.max(most, row.weight), 0) || 1
+  const neighbours = neighboursIn(windows)
+  const nearTexts = Map.groupBy(
+    near.filter(({ found }) => shareOf(found) === 1),
+    ({ found }) => found.event,
+  )
+  const withTools = new Set([...rows, ...near].flatMap(({ found }) => (isTool(found) ? [found.runId] : [])))
   return Array.from(Map.groupBy(rows, (row) => row.found.event).values(), (event) => {
-    const union = terms.map((_, index) => Math.max(...event.map((row) => row.qualities[index] ?? 0)))
-    const together = coverage(terms, union, total)
-    const scores = event.map((row) => eventScore(row, together, total, terms) + (BM25 * row.weight) / heaviest)
     const best = event.toSorted((left, right) => right.own - left.own || compareIds(left.found.id, right.found.id))[0]
     if (best === undefined) throw new RangeError('an event has at least one row')
-    const bonus = (named(best.found.toolName) ? TOOL_NAMED : 0) + prior(query, best.found.role)
-    const score = Math.max(...scores) + bonus
-    const share = shareOf(best.found)
-    return { best: best.found, score: score * share, covered: share < 1 ? 0 : together }
+    const { found } = best
+    const own = terms.map((_, index) => Math.max(...event.map((row) => row.qualities[index] ?? 0)))
+    const context = contextOf(terms, neighbours.get(found.event), nearTexts)
+    const add = (qualities: readonly number[]): readonly number[] =>
+      context === undefined ? qualities : qualities.map((quality, index) => Math.max(quality, context[index] ?? 0))
+    const together = coverage(terms, add(own), total)
+    const scores = event.map(
+      (row) =>
+        rowScore(row, coverage(terms, add(row.qualities), total), together) +
+        (BM25 * row.weight) / heaviest -
+        ASKS_TOO * row.asked,
+    )
+    const isInput = query.asks && query.speaker === undefined && found.role === 'user' && withTools.has(found.runId)
+    const bonus =
+      (named(found.toolName) ? TOOL_NAMED : 0) +
+      prior(query, found.role) +
+      (query.period === undefined ? 0 : IN_PERIOD * closeness(query.period, found.time)) -
+      (isInput ? INPUT : 0)
+    const share = shareOf(found)
+    const score = Math.max(LEAST + together * LEAST, Math.max(...scores) + bonus) * share
+    return { best: found, score, covered: share < 1 ? 0 : coverage(terms, own, total), own, context }
   }).toSorted((left, right) => right.score - left.score || right.best.time - left.best.time)
 }
 
-function readRow<Found extends Candidate>(
-  query: SearchQuery,
-  terms: readonly PlannedTerm[],
-  found: Found,
-  total: number,
-): Row<Found> {
-  const text = readable(found.text)
-  const own = terms.map((term) => matchesOf(term, text))
-  const call = found.role === 'tool_result' && found.call !== undefined ? readable(found.call) : undefined
-  const inCall = call === undefined ? undefined : terms.map((term) => matchesOf(term, call))
-  const literal = query.literal.length > 3 && text.lowered.includes(query.literal)
-  const least = literal ? LITERAL_QUALITY : 0
-  const qualities = terms.map((_, index) => Math.max(least, bestQuality(own[index]), bestQuality(inCall?.[index])))
-  const near = Math.max(nearness(terms, own), inCall === undefined ? 0 : nearness(terms, inCall))
-  return {
-    found,
-    qualities,
-    own: coverage(terms, own.map(bestQuality), total) + (literal ? LITERAL : 0) + nearness(terms, own),
-    near,
-    weight: termWeight(terms, own, inCall, found),
-    literal,
-  }
-}
+const isTool = ({ role }: Candidate): boolean => role === 'tool_call' || role === 'tool_result'
 
-function termWeight(
-  terms: readonly PlannedTerm[],
-  own: readonly (readonly Match[])[],
-  inCall: readonly (readonly Match[])[] | undefined,
-  { text, call }: Candidate,
-): number {
-  const length = text.length + (call?.length ?? 0)
-  const norm = SATURATION * (1 - LENGTH + (LENGTH * length) / AVERAGE_LENGTH)
-  return sum(
-    terms.map((term, index) => {
-      const count = (own[index]?.length ?? 0) + (inCall?.[index]?.length ?? 0)
-      return (term.importance * count * (SATURATION + 1)) / (count + norm)
-    }),
-  )
-}
-
-function eventScore<Found extends Candidate>(
-  row: Row<Found>,
-  together: number,
-  total: number,
-  terms: readonly PlannedTerm[],
-): number {
-  const covered = OWN_ROW * coverage(terms, row.qualities, total) + (1 - OWN_ROW) * together
-  return covered ** 2 + row.near * covered + (row.literal ? LITERAL : 0)
-}
-
-function coverage(terms: readonly PlannedTerm[], qualities: readonly number[], total: number): number {
-  if (total === 0) return 0
-  return sum(terms.map((term, index) => term.importance * (qualities[index] ?? 0))) / total
-}
-
-const bestQuality = (matches: readonly Match[] | undefined): number =>
-  (matches ?? []).reduce((best, match) => Math.max(best, match.quality), 0)
-
-/** Returns how close together the query's neighbouring terms are in the text, 0 to ADJACENT + NEAR. */
-function nearness(terms: readonly PlannedTerm[], matches: readonly (readonly Match[])[]): number {
-  if (terms.length < 2) return 0
-  let result = 0
-  for (let index = 1; index < terms.length; index++) {
-    const { gap, ordered } = closest(matches[index - 1] ?? [], matches[index] ?? [])
-    result += NEAR / (1 + gap / NEAR_LETTERS) + (ordered && gap <= 2 ? ADJACENT : 0)
-  }
-  return result / (terms.length - 1)
-}
-
-function closest(left: readonly Match[], right: readonly Match[]): { gap: number; ordered: boolean } {
-  let gap = Infinity
-  let ordered = false
-  for (const first of left)
-    for (const second of right) {
-      const forward = second.start - first.end
-      const distance = forward >= 0 ? forward : Math.max(0, first.start - second.end)
-      const inOrder = second.start > first.start
-      if (distance < gap || (distance === gap && inOrder)) [gap, ordered] = [distance, inOrder]
-    }
-  return { gap, ordered }
+function rowScore({ near, literal }: Row<Candidate>, own: number, together: number): number {
+  const covered = OWN_ROW * own + (1 - OWN_ROW) * together
+  return covered ** 2 + near * covered + (literal ? LITERAL : 0)
 }
 
 /** Returns a function that shows whether the query names a tool: its words include all words of the tool's name. */

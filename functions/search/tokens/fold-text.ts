@@ -112,7 +112,9 @@ const DOTTED = 'İ'
 
 /** Returns the text in lower case without changing its length, so that offsets remain valid. */
 export const lower = (text: string): string =>
-  text
-    .split(DOTTED)
-    .map((piece) => piece.toLowerCase())
-    .join(DOTTED)
+  text.includes(DOTTED)
+    ? text
+        .split(DOTTED)
+        .map((piece) => piece.toLowerCase())
+        .join(DOTTED)
+    : text.toLowerCase()

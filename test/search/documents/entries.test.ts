@@ -13,6 +13,7 @@ const entry = (change: Partial<HistoryEntry>): HistoryEntry => ({
   score: 1,
   snippet: 'shell(cmd="«git status»")',
   text: 'shell(cmd="git status")',
+  matched: [],
   ...change,
 })
 

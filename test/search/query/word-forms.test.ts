@@ -15,6 +15,11 @@ describe('word forms', () => {
     ['saving', 'save'],
     ['save', 'saved'],
     ['planned', 'plan'],
+    ['go', 'went'],
+    ['went', 'go'],
+    ['bought', 'buy'],
+    ['children', 'child'],
+    ['november', 'nov'],
   ])('%s has the form %s', (word, form) => {
     expect(inflections(word)).toContain(form)
   })

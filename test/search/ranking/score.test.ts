@@ -4,7 +4,8 @@
 import { describe, expect, it } from 'vitest'
 import type { HistoryRole } from '../../../functions/domain/history.ts'
 import { fold } from '../../../functions/search/tokens/fold-text.ts'
-import { scoreEvents, type Candidate } from '../../../functions/search/ranking/score.ts'
+import type { Candidate } from '../../../functions/search/ranking/rows.ts'
+import { scoreEvents } from '../../../functions/search/ranking/score.ts'
 import { matchesOf, readable } from '../../../functions/search/query/term-matches.ts'
 import { plan } from '../made-vocabulary.ts'
 import { longestTurn, processorTime, processorTimeOf } from '../../processor-time.ts'
@@ -32,8 +33,8 @@ function finder(query: string, texts: readonly (string | Said)[]): () => Promise
     query,
     candidates.map(({ text, call }) => `${text} ${call ?? ''}`),
   )
-  return async () =>
-    (await scoreEvents('t', parsed, terms, candidates, async () => new Set())).map(({ best }) => best.text)
+  const scoring = { tenant: 't', query: parsed, terms, searchedRuns: async () => new Set<string>() }
+  return async () => (await scoreEvents(scoring, candidates)).map(({ best }) => best.text)
 }
 
 /** Returns the texts in their order of rank. */

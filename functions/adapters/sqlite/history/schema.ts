@@ -226,3 +226,9 @@ export const HISTORY_REINDEX_SCHEMA = `
 CREATE TABLE historyReindex (done INTEGER NOT NULL);
 INSERT INTO historyReindex (done) SELECT 0 WHERE EXISTS (SELECT 1 FROM historyMessages);
 `
+
+/**
+ * Index of a session's messages in the order of its log. A search reads the entries beside its best hits.
+ */
+export const HISTORY_NEIGHBOURS_SCHEMA =
+  'CREATE INDEX historyMessagesOfSession ON historyMessages (tenant, session, message)'

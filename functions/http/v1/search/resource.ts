@@ -1,10 +1,10 @@
 import type { z } from '@hono/zod-openapi'
 import { HISTORY_LABELS } from '../../../domain/history.ts'
-import type { HistoryEntry } from '../../../domain/history.ts'
+import type { HistoryEntry, Understood } from '../../../domain/history.ts'
 import { pointerTo } from '../../../domain/messages/message.ts'
 import { definedFields } from '../../../domain/defined-fields.ts'
 import { statusResource } from '../messages/resource.ts'
-import type { SearchHitSchema } from './schema.ts'
+import type { SearchHitSchema, SearchPageSchema } from './schema.ts'
 import { timeText } from '../time-text.ts'
 
 /** A search hit as the API shows it. */
@@ -31,8 +31,24 @@ export function searchHitResource(entry: HistoryEntry): z.input<typeof SearchHit
     created_at: timeText(entry.time),
     score: entry.score,
     snippet: entry.snippet,
+    matched: entry.matched.map(({ term, where }) => ({ term, where: [...where] })),
     ...definedFields({ more: entry.more }),
     before: entry.before === undefined ? null : { label: entry.before.label, text: entry.before.text },
     after: entry.after === undefined ? null : { label: entry.after.label, text: entry.after.text },
+  }
+}
+
+/** How a search read its query, as the API shows it. */
+export function understoodResource({
+  since,
+  until,
+  terms,
+}: Understood): z.input<typeof SearchPageSchema>['understood'] {
+  return {
+    ...definedFields({
+      since: since === undefined ? undefined : timeText(since),
+      until: until === undefined ? undefined : timeText(until),
+    }),
+    terms: [...terms],
   }
 }

@@ -1,12 +1,12 @@
 import { createRoute, type z } from '@hono/zod-openapi'
 import { definedFields } from '../../../domain/defined-fields.ts'
-import { filtersOf, type HistoryQuery } from '../../../domain/history.ts'
+import { filtersOf, timeAt, type HistoryQuery } from '../../../domain/history.ts'
 import type { App, RouteDependencies } from '../../dependencies.ts'
 import { bytesResponse } from '../../streaming/json-response.ts'
 import { LIST_PROBLEMS } from '../problem-responses.ts'
 import { metadataFilters } from '../metadata-filter.ts'
 import { SearchPageSchema, searchQuery } from './schema.ts'
-import { searchHitResource } from './resource.ts'
+import { searchHitResource, understoodResource } from './resource.ts'
 import { createBuilds } from '../../streaming/document-queue.ts'
 import { jsonText } from '../../../log/json/well-formed.ts'
 
@@ -31,7 +31,7 @@ const searchHistory = createRoute({
 const AT_ONCE = 4
 
 /** Searches the history, within the caller's scope. */
-export function searchRoutes(app: App, { service, shared }: RouteDependencies): void {
+export function searchRoutes(app: App, { service, shared, clock }: RouteDependencies): void {
   // The number of concurrent searches is limited. Each search holds the texts around its hits, which may have
   // megabytes.
   const builds = createBuilds(AT_ONCE)
@@ -41,20 +41,27 @@ export function searchRoutes(app: App, { service, shared }: RouteDependencies): 
     const query = c.req.valid('query')
     // Concurrent equal searches share the same bytes. A separate page for each would use too much memory.
     const page = await builds.build(tenant, jsonText([owner ?? null, query]), async () => {
-      const asked = { scope: { tenant, ...definedFields({ owner }) }, ...askedBy(query) }
-      const { entries, next, incomplete } = await service.search(asked)
-      const data = entries.map(searchHitResource)
-      const found = { object: 'list', data, next: next ?? null, has_more: next !== undefined } satisfies SearchPage
+      const asked = { scope: { tenant, ...definedFields({ owner }) }, ...askedBy(query, clock.now()) }
+      const { entries, next, incomplete, understood } = await service.search(asked)
+      const found = {
+        object: 'list',
+        data: entries.map(searchHitResource),
+        next: next ?? null,
+        has_more: next !== undefined,
+        understood: understoodResource(understood),
+      } satisfies SearchPage
       return Buffer.from(jsonText({ ...found, ...definedFields({ incomplete }) }))
     })
     return bytesResponse<SearchPage>(shared.of(tenant), page)
   })
 }
 
-function askedBy(query: z.output<typeof searchQuery>): Omit<HistoryQuery, 'scope'> {
+function askedBy(query: z.output<typeof searchQuery>, serverTime: number): Omit<HistoryQuery, 'scope'> {
   const { q, limit, sort, role, tool, status, session, owner, agent, feedback, since, until, after, group } = query
   const metadata = metadataFilters(query)
   const written = { role, tool, status, session, owner, agent, feedback, since, until }
   const filters = filtersOf({ ...written, ...(metadata.length === 0 ? {} : { metadata }) })
-  return { text: q, filters, limit, sort, ...definedFields({ after, group }) }
+  const now = query.now === undefined ? serverTime : timeAt(query.now)
+  const asked = query.dates === 'words' ? undefined : { now, timeZone: query.time_zone }
+  return { text: q, filters, limit, sort, ...definedFields({ after, group, asked }) }
 }

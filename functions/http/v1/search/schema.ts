@@ -1,6 +1,7 @@
 import { z } from '@hono/zod-openapi'
 import { agentName, cursor, moment, page, pageLimit, person, sessionId, time, ulid } from '../fields.ts'
-import { MAX_MORE } from '../../../domain/history.ts'
+import { MATCH_PLACES, MAX_MORE } from '../../../domain/history.ts'
+import { isTimeZone } from '../../../search/dates/calendar.ts'
 import { withMetadata } from '../metadata-filter.ts'
 import { toolStatus } from '../messages/schema.ts'
 
@@ -31,6 +32,9 @@ export const SearchHitSchema = z
     created_at: time,
     score: z.number(),
     snippet: z.string().openapi({ description: 'At most 300 characters; matches are between « and ».' }),
+    matched: z.array(z.object({ term: z.string(), where: z.array(z.enum(MATCH_PLACES)) })).openapi({
+      description: 'The terms of the query that the hit matches: in the entry, beside it, or in the name of its tool.',
+    }),
     more: z
       .int()
       .min(0)
@@ -60,12 +64,23 @@ export const SearchHitSchema = z
       created_at: '2026-11-21T09:30:01.000Z',
       score: 12.5,
       snippet: 'shell(cmd="«git» «status»")',
+      matched: [
+        { term: 'git', where: ['entry'] },
+        { term: 'status', where: ['entry', 'neighbour'] },
+      ],
       before: { label: 'USER', text: 'Is the tree clean?' },
       after: { label: 'TOOL RESULT', text: 'On branch main' },
     },
   })
 
 export const SearchPageSchema = page('SearchPage', SearchHitSchema, {
+  understood: z
+    .object({
+      since: time.optional().openapi({ description: 'Beginning of the time that the query names.' }),
+      until: time.optional().openapi({ description: 'End of the time that the query names.' }),
+      terms: z.array(z.string()).openapi({ description: 'The searched terms, without dates and filler words.' }),
+    })
+    .openapi({ description: 'How the query was read. Entries of the time that it names rank higher.' }),
   incomplete: z.literal(true).optional().openapi({
     description:
       'Whether hits may be missing because recently stored entries could not be indexed in time. If so, search again.',
@@ -85,6 +100,19 @@ export const searchQuery = withMetadata({
   }),
   since: moment.optional().openapi({ description: 'Entries from this date or time on.' }),
   until: moment.optional().openapi({ description: 'Entries up to this time, or up to the end of this date.' }),
+  dates: z.enum(['read', 'words']).default('read').openapi({
+    description:
+      '`read`: dates in `q` name a time, such as `26 November`, `2026-11-26` and `last week`. `words`: they are words like others.',
+  }),
+  now: moment.optional().openapi({
+    description: 'The time of the caller, against which `last week` is read. Default: the time of the server.',
+  }),
+  time_zone: z
+    .string()
+    .max(64)
+    .refine(isTimeZone, 'must be an IANA time zone, such as Europe/Berlin')
+    .default('UTC')
+    .openapi({ description: 'IANA time zone of the days in `q`.', example: 'Europe/Berlin' }),
   sort: z.enum(['relevance', 'newest', 'oldest']).default('relevance').openapi({
     description: 'Order of the hits: best first, newest first or oldest first.',
   }),

@@ -21,7 +21,7 @@ function contextOf(signal: AbortSignal): ToolContext {
     signal,
     now: () => Date.now(),
     progressed: () => undefined,
-    searchHistory: async () => ({ entries: [] }),
+    searchHistory: async () => ({ entries: [], understood: { terms: [] } }),
     readOutput: async () => undefined,
   }
 }

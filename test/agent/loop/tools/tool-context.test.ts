@@ -71,7 +71,7 @@ function contextOf(owner: string | undefined, searchScope: Policies['searchScope
       },
       search: async (query) => {
         queries.push(query)
-        return { entries: [] }
+        return { entries: [], understood: { terms: [] } }
       },
       clock: createSystemClock(),
     },

@@ -227,6 +227,7 @@ describe('deleting a session', () => {
       time: 0,
       score: 0,
       snippet: '',
+      matched: [] as const,
     } as const
     const following = await openHttpHarness({
       change: (ports) => ({

@@ -1,6 +1,8 @@
+import { definedFields } from '../../../../domain/defined-fields.ts'
 import type { HistoryQuery } from '../../../../domain/history.ts'
 import { planTerms, type PlannedTerm, type Vocabulary } from '../../../../search/query/plan.ts'
 import type { SearchQuery } from '../../../../search/query/query.ts'
+import { fitsFilters } from '../../../../search/fits-filters.ts'
 import { isMostlySelfReferences, RANKED, scoreEvents, type ScoredEvent } from '../../../../search/ranking/score.ts'
 import { snapshot, type Database } from '../../database.ts'
 import type { Audience } from '../vocabulary/audiences.ts'
@@ -14,6 +16,8 @@ import {
   rareParts,
   STAGES,
 } from './match.ts'
+import type { Window } from '../../../../search/ranking/context.ts'
+import { nearDocuments } from './near-documents.ts'
 import { loadDocuments, matchAll, matchRows, searchedRuns, type FoundDocument } from './rows.ts'
 import { boundsOf } from './scope.ts'
 
@@ -109,18 +113,43 @@ async function bestWithin(search: Search, matching: Matching, depth: Depth): Pro
     const found = candidates(search, matching, depth)
     return { loaded: loadDocuments(search.database, found.rows.slice(0, depth.scored)), stage: found.stage }
   })
-  return { scored: await scoredBy(search, matching.terms, visible(search, loaded)), stage }
+  const readWindows = async (hits: readonly FoundDocument[]): Promise<Window<FoundDocument>[]> =>
+    snapshot(search.database, () => readAllWindows(search, hits))
+  const documents = visible(search, loaded)
+  return { scored: await scoredBy(search, matching.terms, documents, readWindows), stage }
 }
 
-/** Returns the events of these documents, ordered by score. */
+/** Returns the events of these documents, ordered by score. `readWindows`: set if entries beside them count too. */
 export const scoredBy = (
   { database, query, parsed, audience }: Search,
   terms: readonly PlannedTerm[],
   documents: readonly FoundDocument[],
-): Promise<ScoredEvent<FoundDocument>[]> =>
-  scoreEvents(query.scope.tenant, parsed, terms, documents, async (runIds) =>
-    snapshot(database, () => searchedRuns(database, audience.tenant, runIds)),
+  readWindows?: (hits: readonly FoundDocument[]) => Promise<Window<FoundDocument>[]>,
+): Promise<ScoredEvent<FoundDocument>[]> => {
+  const { filters } = query
+  const { tenant } = query.scope
+  const ofRuns = async (runIds: readonly string[]): Promise<ReadonlySet<string>> =>
+    snapshot(database, () => searchedRuns(database, audience.tenant, runIds))
+  const fits = ({ hit }: FoundDocument): boolean => fitsFilters(hit, filters)
+  const scoring = { tenant, query: parsed, terms, searchedRuns: ofRuns, fits, ...definedFields({ readWindows }) }
+  return scoreEvents(scoring, documents)
+}
+
+/** Returns the events around each hit that the search's scope includes, in the order of the log. */
+function readAllWindows(search: Search, hits: readonly FoundDocument[]): Window<FoundDocument>[] {
+  const { database, audience, query } = search
+  const { scope, filters } = query
+  const ids = hits.map((hit) => nearDocuments(database, audience, hit))
+  const loaded = loadDocuments(database, [...new Set(ids.flat())]).filter(
+    ({ hit: { session, owner, runId } }) =>
+      (scope.session ?? session) === session && (scope.owner ?? owner) === owner && filters.notRun !== runId,
   )
+  const byId = new Map(loaded.map((one) => [one.id, one]))
+  return ids.map((near) => {
+    const documents = near.flatMap((id) => byId.get(id) ?? [])
+    return [...Map.groupBy(documents, ({ event }) => event).values()]
+  })
+}
 
 /**
  * Returns documents to score. Tries the ways of matching from strict to wide until it has enough documents. Documents

@@ -41,7 +41,7 @@ export function createSqliteHistoryIndex({ database, history, clock }: Dependenc
   return {
     search(query) {
       return available(async () => {
-        const parsed = parseQuery(query.text, query.filters.role)
+        const parsed = parseQuery(query.text, query.filters.role, query.asked)
         const merged = await mergedInTime(query.scope.tenant)
         const opened = snapshot(database, () => openSearch(database, query))
         const search = opened && { database, query, parsed, ...opened, vocabulary: vocabulary.of(opened.audience) }

@@ -69,7 +69,7 @@ export function wordlessListing({ query, parsed }: Search): Listing | undefined 
     async judge(documents) {
       await waitForSearchSlot(tenant)
       const best = documents.find(({ text }) => pieces.every((piece) => readable(text).lowered.includes(piece)))
-      return best && { best, score: 1, covered: 1 }
+      return best && { best, score: 1, covered: 1, own: [], context: undefined }
     },
   }
 }

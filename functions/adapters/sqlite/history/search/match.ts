@@ -1,8 +1,10 @@
 import type { HistoryQuery } from '../../../../domain/history.ts'
+import { timesAround, type Period } from '../../../../search/dates/period.ts'
 import { MAX_QUERY, MAX_TERMS } from '../../../../search/query/query.ts'
 import { tokenize } from '../../../../search/tokens/tokens.ts'
 import { meaningful, type PlannedTerm } from '../../../../search/query/plan.ts'
-import { quote, roleToken, within, type Bounds } from './scope.ts'
+import { anyExpression, quote, roleToken, within, type Bounds } from './scope.ts'
+import { coveringTokens } from './time-tokens.ts'
 
 /** Ways to match, from strict to wide. */
 export const STAGES = ['all', 'content', 'any'] as const
@@ -104,8 +106,15 @@ function looseParts({ parts, importance }: PlannedTerm): (RarePart & { frequency
   }))
 }
 
-function termExpression({ alternatives }: PlannedTerm): string {
-  return `(${alternatives.map((groups) => `(${groups.map(anyOf).join(' AND ')})`).join(' OR ')})`
+function termExpression({ alternatives, period }: PlannedTerm): string {
+  const ways = alternatives.map((groups) => `(${groups.map(anyOf).join(' AND ')})`)
+  return anyExpression([...ways, ...(period === undefined ? [] : timeTokens(period))])
+}
+
+/** Returns the expressions for documents of a period or shortly before or after it, in whole hours. */
+function timeTokens(period: Period): string[] {
+  const { since, until } = timesAround(period)
+  return (coveringTokens(since, until) ?? []).map(quote)
 }
 
 const anyOf = (tokens: readonly string[]): string => `(${tokens.map(quote).join(' OR ')})`

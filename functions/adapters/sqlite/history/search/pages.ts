@@ -3,6 +3,7 @@ import type { PlannedTerm } from '../../../../search/query/plan.ts'
 import type { ScoredEvent } from '../../../../search/ranking/score.ts'
 import { mapInBatches } from '../../../../search/ranking/score-in-batches.ts'
 import { snippet } from '../../../../search/documents/snippet.ts'
+import { matchedTerms } from '../../../../search/understood.ts'
 import { snapshot } from '../../database.ts'
 import { best, type Search } from './best.ts'
 import { collect, type Collected } from './collect.ts'
@@ -120,6 +121,12 @@ function moreOf(search: Search, listing: Listing, scored: readonly Event[], { be
   return Math.min(MAX_MORE, new Set([event, ...ranked, ...others]).size - 1)
 }
 
-function hitOf({ best: document, score }: Event, terms: readonly PlannedTerm[]): HistoryHit {
-  return { ...document.hit, score: Math.round(score * 10_000) / 10_000, snippet: snippet(document.text, terms) }
+function hitOf(event: Event, terms: readonly PlannedTerm[]): HistoryHit {
+  const { best: document, score } = event
+  return {
+    ...document.hit,
+    score: Math.round(score * 10_000) / 10_000,
+    snippet: snippet(document.text, terms),
+    matched: matchedTerms(terms, event),
+  }
 }

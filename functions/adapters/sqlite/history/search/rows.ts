@@ -1,6 +1,6 @@
 import type { HistoryFilters, HistoryHit, HistoryRole } from '../../../../domain/history.ts'
 import type { ToolStatus } from '../../../../domain/messages/message.ts'
-import type { Candidate } from '../../../../search/ranking/score.ts'
+import type { Candidate } from '../../../../search/ranking/rows.ts'
 import { readAll, readOne, type Database } from '../../database.ts'
 import type { IdRange } from '../vocabulary/audiences.ts'
 
@@ -8,7 +8,7 @@ import type { IdRange } from '../vocabulary/audiences.ts'
 export interface FoundDocument extends Candidate {
   readonly id: number
   readonly event: number
-  readonly hit: Omit<HistoryHit, 'score' | 'snippet'>
+  readonly hit: Omit<HistoryHit, 'score' | 'snippet' | 'matched'>
 }
 
 interface Row {

@@ -80,7 +80,11 @@ export function boundsOf(scope: HistoryScope, filters: HistoryFilters): Bounds {
   const times = coveringTokens(filters.since, filters.until)
   const sessions = filters.sessions?.map((session) => sessionToken(tenant, session))
   return {
-    must: [...wanted, ...optional(times, (tokens) => anyOf(tokens.map(quote))), ...optional(sessions, anyOf)],
+    must: [
+      ...wanted,
+      ...optional(times, (tokens) => anyExpression(tokens.map(quote))),
+      ...optional(sessions, anyExpression),
+    ],
     not: optional(filters.notRun, (run) => quote(token('u', run))),
   }
 }
@@ -100,7 +104,7 @@ export const withoutSessions = ({ must, not }: Bounds, tenant: string, sessions:
 const sessionToken = (tenant: string, session: string): string => quote(token('s', tenant, session))
 
 /** Returns an expression that matches if any of these matches. Without expressions, it matches nothing. */
-const anyOf = (expressions: readonly string[]): string =>
+export const anyExpression = (expressions: readonly string[]): string =>
   `(${(expressions[0] === undefined ? [quote(token('none'))] : expressions).join(' OR ')})`
 
 /**

@@ -48,6 +48,7 @@ type Words = Omit<Vocabulary, 'documents' | 'frequency'>
 /** Returns the words of an owner or a tenant. */
 const wordsOfMany = (database: Database, audience: Audience): Words => ({
   startingWith: (prefix, limit) => startingWith(database, audience, prefix, limit),
+  beginningWith: (prefix, limit) => startingWith(database, audience, prefix, limit),
   resembling: (word) => resembling(database, audience, word),
   containing: (part, limit) => containing(database, audience, part, limit),
 })
@@ -59,12 +60,14 @@ function wordsOfSession(database: Database, session: number): Words {
     (read ??= sessionWords(database, session).toSorted()).filter(isWanted)
   const shortest = (words: string[], limit: number): string[] =>
     words.toSorted((left, right) => left.length - right.length).slice(0, limit)
+  const startingWith: Words['startingWith'] = (prefix, limit) =>
+    shortest(
+      those((word) => word.startsWith(prefix)),
+      limit,
+    )
   return {
-    startingWith: (prefix, limit) =>
-      shortest(
-        those((word) => word.startsWith(prefix)),
-        limit,
-      ),
+    startingWith,
+    beginningWith: startingWith,
     resembling: (word) => those((other) => withinOneTypo(word, other)),
     containing: (part, limit) =>
       Array.from(part).length < MIN_WORD_CHARACTERS
