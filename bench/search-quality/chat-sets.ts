@@ -10,6 +10,8 @@ interface Turn {
   readonly dia_id: string
   readonly text?: string
   readonly clean_text?: string
+  /** Only in REALTALK. */
+  readonly date_time?: string
 }
 
 interface Asked {
@@ -62,11 +64,10 @@ function readTurns(tenant: string, chat: Readonly<Record<string, unknown>>): Tur
   let last = 0
   for (let number = 1; Array.isArray(chat[`session_${number}`]); number++) {
     const session = `session_${number}`
-    const begun = timeOf(
-      String(chat[`${session}_date_time`] ?? (chat[session] as { date_time?: string }[])[0]?.date_time),
-    )
+    const turns = chat[session] as readonly Turn[]
+    const begun = timeOf((chat[`${session}_date_time`] as string | undefined) ?? turns[0]?.date_time ?? '')
     let id: string | undefined
-    for (const [place, turn] of (chat[session] as readonly Turn[]).entries()) {
+    for (const [place, turn] of turns.entries()) {
       first ??= turn.speaker
       last = begun + place * TURN_MS
       id = nextId(id, last)

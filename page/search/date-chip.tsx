@@ -18,7 +18,7 @@ export function DateChip({ understood, remove }: { readonly understood: Understo
 const HINT = 'The query names this time, so that its entries rank higher. Remove it to search for the words instead.'
 
 /** Returns a period as text, in days of the reader's zone; undefined without a period. */
-export function periodText({ since, until }: Understood): string | undefined {
+function periodText({ since, until }: Understood): string | undefined {
   const [from, to] = [since, until].map((time) => (time === undefined ? undefined : dayText(time)))
   if (from === undefined) return to === undefined ? undefined : `until ${to}`
   if (to === undefined) return `since ${from}`

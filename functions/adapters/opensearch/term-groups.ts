@@ -1,6 +1,6 @@
 import { definedFields } from '../../domain/defined-fields.ts'
 import { timesAround } from '../../search/dates/period.ts'
-import type { DateSpellings } from '../../search/dates/spellings.ts'
+import type { DateSpellings } from '../../search/dates/date-mention.ts'
 import { meaningful, stemPrefix } from '../../search/query/plan.ts'
 import type { SearchQuery, SearchTerm } from '../../search/query/query.ts'
 import { inflections } from '../../search/query/word-forms.ts'

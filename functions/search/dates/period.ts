@@ -1,6 +1,6 @@
 import { definedFields } from '../../domain/defined-fields.ts'
 import { compareDays, startOfDay, type Day } from './calendar.ts'
-import type { DateMention } from './read-dates.ts'
+import type { DateMention } from './date-mention.ts'
 
 /** A time that a query names, in milliseconds since 1970, inclusive. An absent end is open. */
 export interface Period {

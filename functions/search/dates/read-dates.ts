@@ -1,16 +1,7 @@
 import { addDays, addMonths, compareDays, isDay, type Day, type Days } from './calendar.ts'
+import type { DateMention } from './date-mention.ts'
 import { AMBIGUOUS_NAMES, MONTH, MONTH_BY_NAME } from './month-names.ts'
 import { readRelativeDates } from './relative-dates.ts'
-import type { WrittenDate } from './spellings.ts'
-
-/** A date in a query. Its position is in UTF-16 units. */
-export interface DateMention {
-  readonly start: number
-  readonly end: number
-  readonly days: Days
-  /** The date as texts may write it. Absent for a relative date. */
-  readonly written?: WrittenDate
-}
 
 /** Pattern that no letter, digit or joiner precedes or follows, so that parts of identifiers and paths are no dates. */
 const BEFORE = String.raw`(?<![\p{L}\p{N}]|[\p{L}\p{N}][-_./:@+#~])`

@@ -1,5 +1,5 @@
 import { addDays, addMonths, daysSinceMonday, type Day, type Days } from './calendar.ts'
-import type { DateMention } from './read-dates.ts'
+import type { DateMention } from './date-mention.ts'
 
 const WEEKDAYS = 'monday tuesday wednesday thursday friday saturday sunday'.split(' ')
 const NUMBERS = 'zero one two three four five six seven eight nine ten eleven twelve'.split(' ')

@@ -1,20 +1,5 @@
-import type { SoughtText } from '../query/plan.ts'
+import type { DateSpellings, SpelledDate, WrittenDate } from './date-mention.ts'
 import { englishNames } from './month-names.ts'
-
-/** A day, or a month if `day` is absent. A date without a year has none. */
-export interface WrittenDate {
-  readonly year: number | undefined
-  readonly month: number
-  readonly day: number | undefined
-}
-
-/** The ways in which texts write a date. */
-export interface DateSpellings {
-  /** Texts that are searched in a document, best first. */
-  readonly texts: readonly SoughtText[]
-  /** Alternative groups of tokens, as in `PlannedTerm`. */
-  readonly groups: readonly (readonly (readonly string[])[])[]
-}
 
 /** Weight of a spelling without the year of the date. */
 const WITHOUT_YEAR = 0.9
@@ -67,7 +52,7 @@ function monthSpellings(year: number | undefined, month: number, names: readonly
   }
 }
 
-const weighted = (texts: readonly string[], weight: number): SoughtText[] =>
+const weighted = (texts: readonly string[], weight: number): SpelledDate[] =>
   [...new Set(texts)].map((text) => ({ text, weight }))
 
 const padded = (value: number): string => String(value).padStart(2, '0')

@@ -2,7 +2,7 @@ import { similarWords, inflections } from './word-forms.ts'
 import type { SearchQuery, SearchTerm } from './query.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import type { Period } from '../dates/period.ts'
-import type { DateSpellings } from '../dates/spellings.ts'
+import type { DateSpellings } from '../dates/date-mention.ts'
 import { stemOf } from './stem.ts'
 import { FUNCTION_WORDS } from './words.ts'
 

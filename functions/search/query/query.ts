@@ -1,8 +1,9 @@
 import type { AskedAt, HistoryRole } from '../../domain/history.ts'
 import { dayAt } from '../dates/calendar.ts'
-import { readDates, type DateMention } from '../dates/read-dates.ts'
+import type { DateMention, DateSpellings } from '../dates/date-mention.ts'
+import { readDates } from '../dates/read-dates.ts'
 import { periodOf, type Period } from '../dates/period.ts'
-import { spellingsOf, type DateSpellings } from '../dates/spellings.ts'
+import { spellingsOf } from '../dates/spellings.ts'
 import { fold, lower } from '../tokens/fold-text.ts'
 import { camelParts, joined, JOINERS, MAX_WORD, RUN, symbolToken, tokenize, wordsOf } from '../tokens/tokens.ts'
 import {

@@ -59,7 +59,7 @@ export function isMostlySelfReferences(scored: readonly Pick<ScoredEvent<Candida
   return count >= MIN_SELF_REFERENCES && count * 2 > scored.length
 }
 
-/** What is needed to score candidates, for any engine. Only the candidates' texts and the runs that searched are read. */
+/** A search whose candidates are scored. The scoring works for any engine. */
 export interface Scoring<Found extends Candidate> {
   readonly tenant: string
   readonly query: SearchQuery
