@@ -66,4 +66,38 @@ export const MIGRATIONS: readonly string[] = [
     HISTORY_PENDING_WORDS_SCHEMA,
     KEY_USES_SCHEMA,
     HISTORY_REINDEX_SCHEMA,
+    REPLACEMENTS_SCHEMA,
     HISTORY_NEIGHBOURS_SCHEMA,
+  ],
+]
+
+/**
+ * Updates the tables once, even if several processes try: the version is read again under the write lock. Throws for a
+ * file of a newer program, and for a file from before the first release.
+ */
+export function migrate(database: DatabaseSync, migrations: readonly string[] = MIGRATIONS): void {
+  if (versionOf(database) === migrations.length && applicationOf(database) === APPLICATION) return
+  database.exec('BEGIN IMMEDIATE')
+  try {
+    const version = versionOf(database)
+    if (version > migrations.length)
+      throw new Error(`its version is ${version}, this program knows ${migrations.length}: use the newer program`)
+    if (version > 0 && applicationOf(database) !== APPLICATION)
+      throw new Error('it was written before the first release: move it away, or name another folder in TOOLTRAIL_DATA')
+    database.exec(`PRAGMA application_id = ${APPLICATION}`)
+    for (const sql of migrations.slice(version)) database.exec(sql)
+    database.exec(`PRAGMA user_version = ${migrations.length}`)
+    database.exec('COMMIT')
+  } catch (error) {
+    if (database.isTransaction) database.exec('ROLLBACK')
+    throw error
+  }
+}
+
+function applicationOf(database: DatabaseSync): number {
+  return Number(database.prepare('PRAGMA application_id').get()?.['application_id'])
+}
+
+function versionOf(database: DatabaseSync): number {
+  return Number(database.prepare('PRAGMA user_version').get()?.['user_version'])
+}
