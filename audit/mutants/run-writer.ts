@@ -7,11 +7,6 @@ export const RUN_WRITER_MUTANTS = [
   ...inFile(`${LOOP}/writer/run-writer.ts`, [
     ['a round is not awaited', '        await log.appendRound(', '        void log.appendRound('],
     ['refused calls are not awaited', '        await log.append(lease, rows)', '        void log.append(lease, rows)'],
-    [
-      'a member begins before its task is stored',
-      '        await log.append(lease, tasks)',
-      '        void log.append(lease, tasks)',
-    ],
     ['a steering input is not emitted', 'message && [messageSteered(message)] }', 'message && [] }'],
     [
       'repairs are not emitted',
@@ -61,6 +56,13 @@ export const RUN_WRITER_MUTANTS = [
 /** Mutants of the writer that only runs with several threads notice. */
 export const SHARED_WRITER_MUTANTS = [
   ...inFile(`${LOOP}/writer/run-writer.ts`, [['a failed thread stops no other', ', failed.signal])', '])']]),
+  ...inFile(`${LOOP}/writer/run-writer.ts`, [
+    [
+      'a member begins before its task is stored',
+      '        await log.append(lease, tasks)',
+      '        void log.append(lease, tasks)',
+    ],
+  ]),
   ...inFile(`${LOOP}/writer/log-ids.ts`, [
     ['two threads extend the log at the same time', 'extended.then(extend)', 'extend()'],
   ]),
