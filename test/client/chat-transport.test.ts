@@ -76,6 +76,23 @@ describe('the transport of useChat', () => {
     expect(textOf(chat.lastMessage)).toBe('One.')
   })
 
+  test('replaces a run by regenerate() and by an edit', async () => {
+    harness = await openHttpHarness({ script: [{ text: 'One.' }, { text: 'Two.' }, { text: 'Three.' }] })
+    const chat = chatOf()
+    await chat.sendMessage({ text: 'First' })
+    const [input, answer] = chat.messages.map(({ id }) => id)
+    await chat.regenerate({ messageId: answer ?? '' })
+    expect(chat.messages.map(textOf)).toEqual(['First', 'Two.'])
+    await chat.sendMessage({ text: 'Edited', messageId: input ?? '' })
+    expect(chat.messages.map(textOf)).toEqual(['Edited', 'Three.'])
+    const stored = await expectJson<UIMessage[]>(harness, 200, 'GET', '/v1/chat/talk')
+    expect(stored.map(textOf)).toEqual(['Edited', 'Three.'])
+    expect(sent.slice(1).map(({ body }) => [body['trigger'], body['messageId'], body['messages']])).toMatchObject([
+      ['regenerate-message', answer, [{ id: input, parts: [{ text: 'First' }] }]],
+      ['submit-message', input, [{ id: input, parts: [{ text: 'Edited' }] }]],
+    ])
+  })
+
   test('shows the detail of a refusal', async () => {
     harness = await openHttpHarness()
     const errors: string[] = []

@@ -7,6 +7,7 @@
  * - `!who`: the model returns its instructions and tools, also after results.
  * - "weather" or "handoff", with a tool that has this word in its name: calls it with made-up arguments.
  * - A tool for structured answers (`answerTools`): calls it.
+ * - A request for JSON: made-up values that fit the schema.
  * - Anything else: "heard <messages without system>: <text>".
  */
 import { createServer } from 'node:http'
@@ -31,6 +32,33 @@ const fake = (schema, name = '') => {
   if (type === 'null') return null
   return /city|location/i.test(name) ? 'San Francisco, CA' : `some ${name || 'text'}`
 }
+/** Returns the first JSON Schema of an object in a text. */
+function schemaIn(text) {
+  for (let start = text.indexOf('{'); start >= 0; start = text.indexOf('{', start + 1)) {
+    let depth = 0
+    for (let end = start; end < text.length; end++) {
+      depth += text[end] === '{' ? 1 : text[end] === '}' ? -1 : 0
+      if (depth > 0) continue
+      try {
+        const value = JSON.parse(text.slice(start, end + 1))
+        if (value.properties) return value
+      } catch {
+        // Other braces are no JSON.
+      }
+      break
+    }
+  }
+  return undefined
+}
+
+/** Returns an answer in the format that the request asks for; undefined if it asks for text. */
+function formatted({ response_format: format, messages = [] }) {
+  const text = messages.map((message) => textOf(message.content)).join('\n')
+  if (format === undefined && !text.includes('must be JSON')) return undefined
+  const schema = format?.json_schema?.schema ?? schemaIn(text)
+  return JSON.stringify(schema === undefined ? { city: 'San Francisco, CA', degrees: 7 } : fake(schema))
+}
+
 const answerTools = /^(final_result|final_answer|Answer|User|Person|UserInfo|return_.*|json_tool_call|submit_.*)$/
 export async function scriptedModel() {
   const requests = []
@@ -90,6 +118,8 @@ export async function scriptedModel() {
             : last?.role === 'tool'
               ? ['done: ', results.slice(0, 400)]
               : [`heard ${list.length}: `, said.slice(0, 300)]
+        const answer = calls.length ? undefined : formatted(body)
+        if (answer !== undefined) pieces.splice(0, pieces.length, answer)
         if (/!who/.test(said) && !calls.length)
           pieces.splice(
             0,

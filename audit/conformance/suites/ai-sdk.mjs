@@ -27,8 +27,6 @@ const model = await scriptedModel()
 const served = await program({ model })
 const base = `${served.base}/openai/v1`
 let { z } = await from('zod')
-const STRUCTURED = 'structured outputs are refused',
-  CHOICE = 'tool_choice other than auto and none is refused'
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 const has = (text, ...parts) => {
   for (const p of parts) is(String(text).includes(p), `${p} is not in ${text}`)
@@ -152,14 +150,12 @@ for (const of of ['ai', 'ai6']) {
             output: Output.object({ schema: z.object({ city: z.string() }) }),
           })
         ).output,
-      { expected: STRUCTURED },
     )
     await check(
       `${of} ${name}: toolChoice required`,
       async () =>
         (await generateText({ ...common, model: provider(), prompt: 'the weather', tools, toolChoice: 'required' }))
           .toolCalls.length,
-      { expected: CHOICE },
     )
   }
   await check(`${of} openai.responses: previousResponseId`, async () => {

@@ -28,8 +28,6 @@ const model = await scriptedModel()
 const served = await program({ model })
 const base = `${served.base}/openai/v1`
 let { z } = await from('zod')
-const STRUCTURED = 'structured outputs are refused',
-  CHOICE = 'tool_choice other than auto and none is refused'
 const has = (text, ...parts) => {
   for (const p of parts) is(String(text).includes(p), `${p} is not in ${text}`)
   return text
@@ -78,7 +76,6 @@ await check(
         response_format: { type: 'json_schema', json_schema: { name: 'a', schema: parameters } },
       })
     ).id,
-  { expected: STRUCTURED },
 )
 
 family = 'agents'
@@ -166,7 +163,6 @@ for (const [api, Model] of [
     `agents ${api}: outputType`,
     async () =>
       (await run(new Agent({ name: 'a', model: m(), outputType: z.object({ city: z.string() }) }), 'x')).finalOutput,
-    { expected: STRUCTURED },
   )
   await check(
     `agents ${api}: toolChoice required`,
@@ -177,7 +173,6 @@ for (const [api, Model] of [
           'the weather',
         )
       ).finalOutput,
-    { expected: CHOICE },
   )
 }
 await check('agents responses: previousResponseId', async () => {
@@ -191,16 +186,12 @@ await check('agents responses: conversationId', async () => {
   await run(a, 'the weather please', { conversationId: id })
   return has((await run(a, 'again', { conversationId: id })).finalOutput, 'heard 5')
 })
-await check(
-  'agents responses: OpenAIConversationsSession',
-  async () => {
-    const session = new OpenAIConversationsSession({ client })
-    const a = new Agent({ name: 'a', model: new OpenAIResponsesModel(client, 'bare') })
-    await run(a, 'one', { session })
-    return has((await run(a, 'two', { session })).finalOutput, 'heard 3')
-  },
-  { expected: 'no routes to add or delete items' },
-)
+await check('agents responses: OpenAIConversationsSession', async () => {
+  const session = new OpenAIConversationsSession({ client })
+  const a = new Agent({ name: 'a', model: new OpenAIResponsesModel(client, 'bare') })
+  await run(a, 'one', { session })
+  return has((await run(a, 'two', { session })).finalOutput, 'heard 3')
+})
 
 family = 'langchain'
 ;({ z } = await from('zod'))
@@ -234,13 +225,10 @@ for (const useResponsesApi of [false, true]) {
     const r2 = await a.invoke({ messages: [...r.messages, { role: 'user', content: 'again' }] })
     return has(r2.messages.at(-1).text, 'heard 5')
   })
-  await check(
-    `langchain ${api}: withStructuredOutput`,
-    async () =>
-      m()
-        .withStructuredOutput(z.object({ city: z.string() }))
-        .invoke('x'),
-    { expected: STRUCTURED },
+  await check(`langchain ${api}: withStructuredOutput`, async () =>
+    m()
+      .withStructuredOutput(z.object({ city: z.string() }))
+      .invoke('x'),
   )
 }
 await finish('clients-js', served.stop, model.close)
