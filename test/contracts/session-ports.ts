@@ -1,5 +1,6 @@
 import { exactValuesContract } from './exact-values.ts'
 import { keyStoreContract } from './key-store.ts'
+import { lateLandingContract } from './late-landing.ts'
 import { itemLimitsContract } from './item-limits.ts'
 import { keptNumbersContract } from './kept-numbers.ts'
 import { logImportContract } from './log-import.ts'
@@ -57,6 +58,7 @@ export function sessionPortsContract(engine: Engine): void {
   runOutputsContract(engine)
   runNoticesContract(engine)
   runLogLateWritesContract(engine)
+  lateLandingContract(engine)
   logImportContract(engine)
   longImportsContract(engine)
   keptNumbersContract(engine)

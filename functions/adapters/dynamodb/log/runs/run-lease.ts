@@ -5,7 +5,7 @@ import type { ToolMessage } from '../../../../domain/messages/message.ts'
 import { dequeuedRun, messageOfInput, resumedRun } from '../../../../domain/runs/run-changes.ts'
 import { isBlocked, isFree, LEASE_MS, type Lease, type SessionHeader } from '../../../../domain/session.ts'
 import type { RunLease, Started } from '../../../../ports/run-lease.ts'
-import { textAt, type Item } from '../../attributes.ts'
+import { flagAt, textAt, type Item } from '../../attributes.ts'
 import { absent, all, any, below, is, together } from '../../expressions.ts'
 import { listedHeader } from '../sessions/adoption/adoption.ts'
 import { renewExpiry } from '../sessions/deletion/expiry.ts'
@@ -20,6 +20,7 @@ import {
   live,
   mine,
   released,
+  wasReleased,
 } from '../sessions/header-item.ts'
 import { NO_WRITE } from '../sessions/header-write.ts'
 import { relist } from '../sessions/lists/list-entries.ts'
@@ -213,5 +214,7 @@ async function heartbeat({ table }: SessionRows, lease: Lease, until: number): P
 async function release({ table, clock }: SessionRows, lease: Lease): Promise<void> {
   const change = together(released(lease), { set: { due: clock.now() } })
   const refusal = await table.write([{ update: headerKey(lease), when: mine(lease), change }])
-  if (refusal !== undefined) throw new LeaseLost(lease.session, lease.generation)
+  if (refusal === undefined) return
+  const header = await table.read(headerKey(lease))
+  if (!wasReleased(header, lease) || flagAt(header, 'paused')) throw new LeaseLost(lease.session, lease.generation)
 }

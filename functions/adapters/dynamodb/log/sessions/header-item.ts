@@ -54,6 +54,13 @@ export const isLive = (item: Item | undefined): item is Item => item !== undefin
 export const isHeld = (item: Item | undefined, lease: Lease): item is Item =>
   isLive(item) && numberAt(item, 'gen') === lease.generation
 
+/** Whether this lease was released by its own holder with the run still active, and nothing has taken the run since. */
+export const wasReleased = (item: Item | undefined, lease: Lease): item is Item =>
+  isLive(item) &&
+  numberAt(item, 'gen') === lease.generation + 1 &&
+  numberAt(item, 'lease_until') === undefined &&
+  textAt(item, 'active_run') === lease.runId
+
 /** Returns the header of the session that this lease holds. Throws `LeaseLost` for anything else. */
 export function heldHeader(item: Item | undefined, lease: Lease): Item {
   if (!isHeld(item, lease)) throw new LeaseLost(lease.session, lease.generation)

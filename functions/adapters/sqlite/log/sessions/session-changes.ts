@@ -18,6 +18,12 @@ export function isHeld(row: SessionRow | undefined, lease: Lease): row is Sessio
   return row?.live === 1 && row.generation === lease.generation && row.activeRun === lease.runId
 }
 
+/** Whether this lease was released by its own holder with the run still active, and nothing has taken the run since. */
+export function wasReleased(row: SessionRow | undefined, lease: Lease): row is SessionRow {
+  const isNext = row?.live === 1 && row.generation === lease.generation + 1 && row.leaseUntil === null
+  return isNext && row.activeRun === lease.runId
+}
+
 /** Returns the row of the session that this lease holds. Throws `LeaseLost` if the lease does not hold the session. */
 export function heldSession(database: Database, lease: Lease): SessionRow {
   const row = findSession(database, lease)

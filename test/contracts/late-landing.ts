@@ -1,0 +1,164 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { TooltrailError } from '../../functions/domain/errors.ts'
+import { LATE_LANDING_CASES } from './late-landing-cases.ts'
+import type { LateOperation } from './late-landing-cases.ts'
+import { openFixture } from './session-fixture.ts'
+import type { SessionFixture } from './session-fixture.ts'
+import { snapshot } from './snapshot.ts'
+import type { Engine, Stores } from './stores.ts'
+
+/** The time at which each session begins, so that sessions differ in their names only. */
+const START = Date.UTC(2026, 0, 5, 9)
+const DAY = '2026-01-05'
+const RANDOM = /[0-7][0-9A-HJKMNP-TV-Z]{25}|(?:tenant|session|owner)-[0-9a-f]{16}/g
+
+/** Interrupts an attempt before one of its requests. Engines without separate requests never reach it. */
+interface Interruption {
+  /** The number of the request, from 1. */
+  readonly request: number
+  count: number
+  interrupt(): Promise<unknown>
+}
+
+const interruptions = new AsyncLocalStorage<Interruption | undefined>()
+
+/** Called for each request of an engine. */
+async function between<T>(request: () => Promise<T>): Promise<T> {
+  const interruption = interruptions.getStore()
+  if (interruption !== undefined && ++interruption.count === interruption.request) await interruption.interrupt()
+  return request()
+}
+
+/**
+ * Makes an attempt, and calls `interrupt` before the request with this number. Returns whether the attempt has so many
+ * requests.
+ */
+async function interrupted<Result>(
+  request: number,
+  interrupt: () => Promise<unknown>,
+  attempt: () => Promise<Result>,
+): Promise<{ readonly result: Result; readonly isReached: boolean }> {
+  const interruption = { request, count: 0, interrupt: () => interruptions.run(undefined, interrupt) }
+  const result = await interruptions.run(interruption, attempt)
+  return { result, isReached: interruption.count >= request }
+}
+
+/** A late attempt may find that it has lost the lease, or that its call is closed. */
+async function ignoreRefusal(attempt: Promise<unknown>): Promise<void> {
+  try {
+    await attempt
+  } catch (error) {
+    if (!(error instanceof TooltrailError)) throw error
+  }
+}
+
+/** Everything that is stored for the session and its tenant, without random names. */
+async function stateOf(fixture: SessionFixture): Promise<unknown> {
+  const { tenant } = fixture.key
+  const usage = await fixture.usage.sums({ tenant, from: DAY, to: DAY, by: 'agent' })
+  const context = await fixture.reader.context(fixture.key)
+  const due = (await fixture.janitor.due(Number.MAX_SAFE_INTEGER, 1_000)).filter(({ key }) => key.tenant === tenant)
+  return withoutNames({ ...(await snapshot(fixture, fixture.key)), usage, context, due })
+}
+
+function withoutNames(value: unknown): unknown {
+  const names = new Map<string, string>()
+  const text = JSON.stringify(value ?? null, sortFields).replace(RANDOM, (name) => {
+    const known = names.get(name) ?? `name ${names.size}`
+    names.set(name, known)
+    return known
+  })
+  return JSON.parse(text) as unknown
+}
+
+/** A replacer that orders the fields of objects, because names are numbered in the order of the text. */
+const sortFields = (_: string, value: unknown): unknown =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? Object.fromEntries(Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1)))
+    : value
+
+/**
+ * Contract for repeated operations. A holder or a client repeats an operation whose first attempt did not respond. Both
+ * attempts may land, in any order and at any time. The log is then as after one attempt.
+ */
+export function lateLandingContract(engine: Engine): void {
+  describe(`late landing on ${engine.name}`, () => {
+    let stores: Stores
+    beforeAll(async () => void (stores = await engine.open({ between })), 120_000)
+    afterAll(() => stores.close())
+
+    for (const [port, cases] of Object.entries(LATE_LANDING_CASES))
+      for (const [name, prepare] of Object.entries<(fixture: SessionFixture) => Promise<LateOperation>>(cases)) {
+        const open = async () => {
+          stores.clock.set(START - 3_600_000)
+          const fixture = await openFixture(stores)
+          return { fixture, ...(await prepare(fixture)) }
+        }
+        describe(`${port}.${name}`, () => {
+          test('a first attempt that begins after the next step changes nothing', async () => {
+            const { fixture, attempt, later } = await open()
+            await later(await attempt(fixture))
+            const before = await stateOf(fixture)
+            await ignoreRefusal(attempt(fixture.peer))
+            expect(await stateOf(fixture)).toEqual(before)
+          })
+
+          test('a first attempt that stalls before a request and goes on after the retry changes nothing', async () => {
+            const once = await played(open)
+            for (let request = 1; ; request++) {
+              const { fixture, attempt } = await open()
+              const reached = Promise.withResolvers<void>()
+              const released = Promise.withResolvers<void>()
+              const stall = (): Promise<void> => {
+                reached.resolve()
+                return released.promise
+              }
+              const first = interrupted(request, stall, () => attempt(fixture.peer))
+              const ended = ignoreRefusal(first)
+              await Promise.race([reached.promise, ended])
+              const result = await attempt(fixture)
+              if (isHolders(port)) expect(withoutNames(result), `request ${request}`).toEqual(once.result)
+              expect(await stateOf(fixture), `request ${request}`).toEqual(once.state)
+              released.resolve()
+              await ended
+              expect(await stateOf(fixture), `request ${request}`).toEqual(once.state)
+              if (!(await isReached(first))) return
+            }
+          })
+
+          test('a first attempt that lands before a request of the retry changes nothing', async () => {
+            const once = await played(open)
+            for (let request = 1; ; request++) {
+              const { fixture, attempt } = await open()
+              const land = () => attempt(fixture.peer)
+              const { result, isReached: isDone } = await interrupted(request, land, () => attempt(fixture))
+              if (isHolders(port)) expect(withoutNames(result), `request ${request}`).toEqual(once.result)
+              expect(await stateOf(fixture), `request ${request}`).toEqual(once.state)
+              if (!isDone) return
+            }
+          })
+        })
+      }
+  })
+}
+
+/**
+ * Whether a holder repeats the operations of the port. It gets the result of one attempt. A client gets the state that it
+ * finds: that its request was accepted before, or nothing, after which it reads again.
+ */
+const isHolders = (port: string): boolean => port === 'log' || port === 'lease'
+
+/** The result and the state of one attempt. */
+async function played(open: () => Promise<LateOperation & { readonly fixture: SessionFixture }>) {
+  const { fixture, attempt } = await open()
+  const result = withoutNames(await attempt(fixture))
+  return { result, state: await stateOf(fixture) }
+}
+
+/** A refused attempt had reached the request at which it stalled. */
+const isReached = (first: Promise<{ readonly isReached: boolean }>): Promise<boolean> =>
+  first.then(
+    (attempt) => attempt.isReached,
+    () => true,
+  )
