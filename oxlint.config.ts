@@ -61,6 +61,7 @@ export default defineConfig({
       files: ['functions/**'],
       rules: {
         'house/layers': 'error',
+        'house/no-lazy-cycle': 'error',
         'house/no-re-export': 'error',
         'house/telling-name': 'error',
         'eslint/max-lines-per-function': ['error', LINES_PER_FUNCTION],
@@ -77,6 +78,7 @@ export default defineConfig({
       files: ['bin/**', 'lib/**'],
       rules: {
         'house/layers': 'error',
+        'house/no-lazy-cycle': 'error',
         'house/no-re-export': 'error',
         'house/telling-name': 'error',
         'eslint/max-lines-per-function': ['error', LINES_PER_FUNCTION],

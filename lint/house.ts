@@ -1,4 +1,5 @@
-import { relative, resolve, sep } from 'node:path'
+import { dirname, relative, resolve, sep } from 'node:path'
+import { importPath } from './lazy-cycles.ts'
 
 /** Floors of the folders. A file may import another folder's files only if that folder is on a lower floor. */
 export const FLOORS: { readonly [folder: string]: number } = {
@@ -164,7 +165,23 @@ const tellingName = {
   },
 }
 
+/** Finds cycles that `import/no-cycle` does not see, because one of their imports is an `import()`. */
+const noLazyCycle = {
+  create(context: Context) {
+    return {
+      ImportExpression(node: Node): void {
+        const path = node.source?.value
+        if (typeof path !== 'string' || !path.startsWith('.')) return
+        const cycle = importPath(resolve(dirname(context.filename), path), context.filename)
+        if (cycle === undefined) return
+        const files = cycle.map((file) => relative(context.cwd, file).split(sep).join('/'))
+        context.report({ message: `import() is part of a cycle: ${files.join(' → ')}`, node })
+      },
+    }
+  },
+}
+
 export default {
   meta: { name: 'house' },
-  rules: { layers, 'no-re-export': noReExport, 'telling-name': tellingName },
+  rules: { layers, 'no-lazy-cycle': noLazyCycle, 'no-re-export': noReExport, 'telling-name': tellingName },
 }

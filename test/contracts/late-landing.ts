@@ -8,6 +8,8 @@ import type { SessionFixture } from './session-fixture.ts'
 import { snapshot } from './snapshot.ts'
 import type { Engine, Stores } from './stores.ts'
 
+type Preparations = { readonly [name: string]: (fixture: SessionFixture) => Promise<LateOperation> }
+
 /** The time at which each session begins, so that sessions differ in their names only. */
 const START = Date.UTC(2026, 0, 5, 9)
 const DAY = '2026-01-05'
@@ -89,7 +91,7 @@ export function lateLandingContract(engine: Engine): void {
     afterAll(() => stores.close())
 
     for (const [port, cases] of Object.entries(LATE_LANDING_CASES))
-      for (const [name, prepare] of Object.entries<(fixture: SessionFixture) => Promise<LateOperation>>(cases)) {
+      for (const [name, prepare] of Object.entries(cases as Preparations)) {
         const open = async () => {
           stores.clock.set(START - 3_600_000)
           const fixture = await openFixture(stores)

@@ -1,4 +1,4 @@
-/* Evidence, house: Lint catches upward imports, cycles and floating promises. */
+/* Evidence, house: Lint catches upward imports, cycles, also through `import()`, and floating promises. */
 import { execFile } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -67,6 +67,15 @@ const FILES: { readonly [path: string]: string } = {
   'functions/log/left.ts': `import type { Right } from './right.ts'\nexport interface Left {\n  right?: Right\n}\n`,
   'functions/log/right.ts': `import type { Left } from './left.ts'\nexport interface Right {\n  left?: Left\n}\n`,
 
+  'functions/log/hen.ts': `export const hen = async (): Promise<unknown> => (await import('./nest.ts')).nest
+`,
+  'functions/log/nest.ts': `import { brood } from './brood.ts'
+export const nest = brood
+`,
+  'functions/log/brood.ts': `import type { hen } from './hen.ts'
+export const brood = (one: typeof hen): unknown => one
+`,
+
   'functions/agent/floating.ts': `const work = async (): Promise<void> => {}\nexport function start(): void {\n  work()\n}\n`,
   'functions/agent/any.ts': `export const loose = (value: any): unknown => value\n`,
   'functions/agent/long-function.ts': LONG_FUNCTION,
@@ -108,6 +117,7 @@ const BROKEN: readonly (readonly [file: string, rules: string])[] = [
   ['functions/log/egg.ts', 'import(no-cycle)'],
   ['functions/log/left.ts', 'import(no-cycle)'],
   ['functions/log/right.ts', 'import(no-cycle)'],
+  ['functions/log/hen.ts', 'house(no-lazy-cycle)'],
   ['functions/agent/floating.ts', 'typescript(no-floating-promises)'],
   ['functions/agent/any.ts', 'typescript(no-explicit-any)'],
   ['functions/agent/long-function.ts', 'eslint(max-lines-per-function)'],

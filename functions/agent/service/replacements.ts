@@ -8,10 +8,11 @@ import { isFree, keyOf } from '../../domain/session.ts'
 import type { Session, SessionKey } from '../../domain/session.ts'
 import type { LogReader } from '../../ports/log-reader.ts'
 import type { NewRun } from '../../ports/run-inbox.ts'
+import type { FollowDependencies } from '../events/follow-run.ts'
 import { untilSettled } from '../events/until-settled.ts'
 import { acceptRun, agentOf, wake } from './accept-run.ts'
+import type { AcceptDependencies } from './accept-run.ts'
 import type { Accepted, Placement, Submission } from './agent-service.ts'
-import type { AgentServiceDependencies } from './create-agent-service.ts'
 import { keepingMedia, storeInput } from './incoming.ts'
 
 /** Longest wait for the end of a run whose cancel is requested. */
@@ -19,9 +20,11 @@ const CANCEL_TIMEOUT_MS = 5_000
 /** Messages per read of a run's inputs. Most inputs of a run are tasks of members. */
 const PAGE = 100
 
+type Dependencies = AcceptDependencies & FollowDependencies & Parameters<typeof storeInput>[0]
+
 /** Accepts an input that replaces a run. */
 export async function submitReplacement(
-  dependencies: AgentServiceDependencies,
+  dependencies: Dependencies,
   session: Session,
   { parts, user, metadata, settings, ...rest }: Submission,
   placement: Placement,
@@ -87,7 +90,7 @@ async function inputsOf(reader: LogReader, key: SessionKey, run: string): Promis
 
 /** Accepts the run. If the active run's cancel is requested, waits for its end, and tries again. */
 async function afterCancelled(
-  dependencies: AgentServiceDependencies,
+  dependencies: Dependencies,
   session: Session,
   run: NewRun,
   placement: Placement,
@@ -102,7 +105,7 @@ async function afterCancelled(
 }
 
 /** Waits for the end of the active run if its cancel is requested. Returns whether it has ended. */
-async function hasCancelEnded(dependencies: AgentServiceDependencies, key: SessionKey): Promise<boolean> {
+async function hasCancelEnded(dependencies: Dependencies, key: SessionKey): Promise<boolean> {
   const { lease, clock } = dependencies
   const header = await lease.readHeader(key)
   // The run may have ended since the refusal.

@@ -5,13 +5,13 @@ import { callAtEnd, CLOSED_AT_END, endedRun, pausedRun, type RunEnd } from '../.
 import type { Lease, SessionKey } from '../../../../domain/session.ts'
 import type { UsageAccount } from '../../../../domain/usage/usage-count.ts'
 import type { RunLog } from '../../../../ports/run-log.ts'
-import { flagAt, numberAt, textAt, type Item } from '../../attributes.ts'
+import { numberAt, textAt, type Item } from '../../attributes.ts'
 import type { TextFields } from '../messages/bodies.ts'
 import { putContext } from '../sessions/context-item.ts'
 import { above, all, is, present, together, type Change, type Condition } from '../../expressions.ts'
 import { listedHeader } from '../sessions/adoption/adoption.ts'
 import { renewExpiry } from '../sessions/deletion/expiry.ts'
-import { activeAt, headIs, isHeld, isLive, mine, notCancelled, released, wasReleased } from '../sessions/header-item.ts'
+import { activeAt, headIs, isHeld, isLive, mine, notCancelled, released } from '../sessions/header-item.ts'
 import { NO_WRITE, type HeaderWrite } from '../sessions/header-write.ts'
 import { relist } from '../sessions/lists/list-entries.ts'
 import { countMessages, lastMessageAt } from '../sessions/message-numbers.ts'
@@ -30,6 +30,7 @@ import {
   toolMessageOf,
 } from '../messages/message-item.ts'
 import { decidedAs, runOf, runStatusOf, textOfEnd, textOfNotices } from './run-item.ts'
+import { landedPause } from './run-start.ts'
 import { openCalls, rowsOfRun, type SessionRows } from '../sessions/session-rows.ts'
 import { putNumbers } from '../messages/source-items.ts'
 import type { Action } from '../../table.ts'
@@ -56,7 +57,7 @@ export const pause = (rows: SessionRows, lease: Lease): Promise<Run | undefined>
 async function tryPause(rows: SessionRows, lease: Lease): Promise<Run | undefined | typeof MOVED> {
   const { table, bodies, clock } = rows
   const read = await readHeld(rows, lease)
-  if (!isHeld(read.header, lease)) return pausedBefore(rows, lease, read)
+  if (!isHeld(read.header, lease)) return landedPause(rows, lease, read)
   const header = await listedHeader(rows, lease, read.header)
   if ((numberAt(header, 'waiting') ?? 0) === 0 || textAt(header, 'cancel_run') !== undefined) return undefined
   const [before, calls] = await Promise.all([runOf(bodies, lease, read.run, header), openCalls(rows, lease, header)])
@@ -81,18 +82,7 @@ async function tryPause(rows: SessionRows, lease: Lease): Promise<Run | undefine
   if (refusal === undefined) return run
   if (hasMoved(refusal, header)) return MOVED
   if (refusal[0] !== undefined && isHeld(refusal[0].item, lease)) return undefined
-  return pausedBefore(rows, lease, await readHeld(rows, lease))
-}
-
-/** Returns the run that an earlier attempt of this holder has paused. Throws `LeaseLost` if this is not true. */
-function pausedBefore(
-  { bodies }: SessionRows,
-  lease: Lease,
-  { header, run }: { readonly header: Item | undefined; readonly run: Item },
-): Promise<Run> {
-  const isPaused = wasReleased(header, lease) && flagAt(header, 'paused') && textAt(header, 'cancel_run') === undefined
-  if (isPaused) return runOf(bodies, lease, run, header)
-  throw new LeaseLost(lease.session, lease.generation)
+  return landedPause(rows, lease, await readHeld(rows, lease))
 }
 
 /** Ends the run with its last message, closes its open calls, and releases the lease. */

@@ -79,7 +79,8 @@ async function start(
   if (state.generation !== seen.generation || state.activeRun !== undefined || !isFree(state, now))
     return startedBefore(rows, key, header, owner)
   const { value: lowest } = await queuedRuns(rows, key, header).next()
-  if (lowest === undefined) return undefined
+  // An earlier attempt may have started it after the read of the header.
+  if (lowest === undefined) return startedBefore(rows, key, await table.read(headerKey(key)), owner)
   const before = await runOf(bodies, key, lowest, undefined)
   const run = dequeuedRun(before, now, seen.generation + 1)
   const message = messageOfInput(before, run, nextId(state.head, now), now)

@@ -156,6 +156,9 @@ async function beginApproved(rows: SessionRows, lease: Lease, messageId: string)
   return call
 }
 
+/** Maximum number of refused writes of one repair. Each earlier attempt can refuse one. */
+const MAX_REFUSALS = 8
+
 async function repair(
   rows: SessionRows,
   lease: Lease,
@@ -163,19 +166,17 @@ async function repair(
   position: EventPosition | undefined,
 ): Promise<readonly ToolMessage[]> {
   if (messageIds.length === 0) return []
-  const before = await readCalls(rows, lease, messageIds)
   const completedAt = rows.clock.now()
-  const running = before.filter(({ status }) => status === 'running')
-  for (let rest: readonly ToolMessage[] = running; rest.length > 0;) {
-    const batch = batchOf(rest)
+  for (let refused = 0; refused <= MAX_REFUSALS;) {
+    const calls = await readCalls(rows, lease, messageIds)
+    const batch = batchOf(calls.filter(({ status }) => status === 'running'))
+    if (batch.length === 0) return calls
     const actions = await closeRows(rows, lease, batch, (call) => interruptedCall(call, completedAt, position))
     const refusal = await rows.table.write([{ check: headerKey(lease), when: mine(lease) }, ...actions])
-    // No other process ends calls that this holder has claimed, and this holder ends none during a repair. So a refusal
-    // means that the lease is lost.
-    if (refusal !== undefined) throw new LeaseLost(lease.session, lease.generation)
-    rest = rest.slice(batch.length)
+    // The lease is lost, or an earlier attempt has closed calls after the read.
+    if (refusal !== undefined) refused++
   }
-  return running.length === 0 ? before : readCalls(rows, lease, messageIds)
+  throw new LeaseLost(lease.session, lease.generation)
 }
 
 /** Reads the calls with these ids, and the header. Throws `LeaseLost` if another holder has one of them. */

@@ -2,9 +2,11 @@ import type { UserMessage } from '../../../../domain/messages/message.ts'
 import { withMessages, type SessionMessages } from '../../../../domain/session-messages.ts'
 import { LEASE_MS, type Lease, type SessionKey } from '../../../../domain/session.ts'
 import type { Started } from '../../../../ports/run-lease.ts'
-import { numberAt, textAt, type Item } from '../../attributes.ts'
+import { LeaseLost } from '../../../../domain/errors.ts'
+import type { Run } from '../../../../domain/runs/run.ts'
+import { flagAt, numberAt, textAt, type Item } from '../../attributes.ts'
 import { together } from '../../expressions.ts'
-import { activeAt, leased } from '../sessions/header-item.ts'
+import { activeAt, leased, wasReleased } from '../sessions/header-item.ts'
 import type { HeaderWrite } from '../sessions/header-write.ts'
 import { relist } from '../sessions/lists/list-entries.ts'
 import { countMessages, lastMessageAt, replaceNumbers } from '../sessions/message-numbers.ts'
@@ -84,4 +86,18 @@ export async function landedStart(rows: SessionRows, lease: Lease, header: Item,
   if (first === undefined || textAt(first, 'role') !== 'user') return { lease, run }
   const message = await messageOf(rows.bodies, lease, first)
   return message.role === 'user' ? { lease, run, message } : { lease, run }
+}
+
+/**
+ * Returns the run that this holder has paused, if the response to the pause was lost. Throws `LeaseLost` if the holder
+ * has not paused it, or if the run has changed since.
+ */
+export function landedPause(
+  { bodies }: SessionRows,
+  lease: Lease,
+  { header, run }: { readonly header: Item | undefined; readonly run: Item },
+): Promise<Run> {
+  const isPaused = wasReleased(header, lease) && flagAt(header, 'paused') && textAt(header, 'cancel_run') === undefined
+  if (isPaused) return runOf(bodies, lease, run, header)
+  throw new LeaseLost(lease.session, lease.generation)
 }

@@ -10,7 +10,16 @@ import { saveContext } from '../sessions/contexts.ts'
 import { isSameMessage } from '../messages/message-codec.ts'
 import { callsClosedAt, findMessage, insertMessage, openCalls, updateToolMessage } from '../messages/message-rows.ts'
 import { findRun, saveRun } from './run-rows.ts'
-import { active, alive, counting, isHeld, released, wasReleased, withRun } from '../sessions/session-changes.ts'
+import {
+  active,
+  alive,
+  counting,
+  heldSession,
+  isHeld,
+  released,
+  wasReleased,
+  withRun,
+} from '../sessions/session-changes.ts'
 import { counted, withCounted } from '../sessions/session-outline.ts'
 import { findLiveSession, saveSession, type SessionRow } from '../sessions/session-rows.ts'
 import { countUsage } from '../usage/usage-rows.ts'
@@ -21,8 +30,9 @@ type Ended = { run: Run; closed: readonly ToolMessage[]; queued: boolean }
 export function pause({ database, clock }: LogDependencies, lease: Lease): Run | undefined {
   const now = clock.now()
   return transaction(database, () => {
-    const row = findLiveSession(database, lease)
-    if (!isHeld(row, lease)) return pausedBefore(database, row, lease)
+    const before = pausedBefore(database, lease)
+    if (before !== undefined) return before
+    const row = heldSession(database, lease)
     if (row.waiting === 0 || row.cancelRun !== null) return undefined
     const stored = findRun(database, row.number, lease.runId)
     if (stored === undefined) throw new LeaseLost(lease.session, lease.generation)
@@ -33,12 +43,11 @@ export function pause({ database, clock }: LogDependencies, lease: Lease): Run |
   })
 }
 
-/** Returns the run that an earlier attempt of this holder has paused. Throws `LeaseLost` if this is not true. */
-function pausedBefore(database: Database, row: SessionRow | undefined, lease: Lease): Run {
+/** Returns the run if an earlier attempt of this holder has paused it, and it has not changed since. */
+function pausedBefore(database: Database, lease: Lease): Run | undefined {
+  const row = findLiveSession(database, lease)
   const isPaused = wasReleased(row, lease) && row.paused === 1 && row.cancelRun === null
-  const stored = isPaused ? findRun(database, row.number, lease.runId) : undefined
-  if (stored === undefined) throw new LeaseLost(lease.session, lease.generation)
-  return stored.run
+  return isPaused ? findRun(database, row.number, lease.runId)?.run : undefined
 }
 
 /** Ends the run with its last message, closes its open calls, and releases the lease. */

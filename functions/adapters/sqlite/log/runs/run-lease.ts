@@ -8,16 +8,7 @@ import { writeLog, type LogDependencies } from '../write.ts'
 import { firstMessage, insertMessage, openCalls } from '../messages/message-rows.ts'
 import { leaseOwnerOf } from './process-leases.ts'
 import { findRun, queuedRuns, saveRun } from './run-rows.ts'
-import {
-  heldSession,
-  isHeld,
-  leased,
-  leaseOf,
-  released,
-  atStart,
-  wasReleased,
-  withRun,
-} from '../sessions/session-changes.ts'
+import { heldSession, leased, leaseOf, released, atStart, wasReleased, withRun } from '../sessions/session-changes.ts'
 import { counted } from '../sessions/session-outline.ts'
 import { findLiveSession, findSession, headerOf, saveSession, type SessionRow } from '../sessions/session-rows.ts'
 
@@ -123,9 +114,10 @@ function heartbeat(database: Database, lease: Lease, until: number): void {
 
 function release(database: Database, clock: Clock, lease: Lease): void {
   transaction(database, () => {
-    const row = findSession(database, lease)
-    if (wasReleased(row, lease) && row.paused === 0) return
-    if (!isHeld(row, lease)) throw new LeaseLost(lease.session, lease.generation)
+    const before = findSession(database, lease)
+    // An earlier attempt of this holder has landed.
+    if (wasReleased(before, lease) && before.paused === 0) return
+    const row = heldSession(database, lease)
     saveSession(database, row, { ...released(row), due: clock.now() })
   })
 }
