@@ -45,7 +45,8 @@ export interface Decision {
 /**
  * Extends one session's log. All data are durable when the promise resolves, and nothing is stored when it rejects. If a response
  * of the store is lost, the adapter reads whether the write succeeded. Rejects with `LeaseLost` if the session no longer has the
- * lease `lease`, for any reason. A call is safe to repeat with equal ids: the second call changes nothing. Writes that append
+ * lease `lease`, for any reason. A call is safe to repeat with equal ids: the second call changes nothing, in whatever order the
+ * two land (`test/contracts/late-landing.ts`). Writes that append
  * messages count each message once in the session (`withMessages`).
  */
 export interface RunLog {

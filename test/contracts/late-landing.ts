@@ -33,8 +33,8 @@ async function between<T>(request: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Makes an attempt, and calls `interrupt` before the request with this number. Returns whether the attempt has so many
- * requests.
+ * Makes an attempt, and calls `interrupt` before the request with this number. Returns whether the attempt has reached
+ * it.
  */
 async function interrupted<Result>(
   request: number,
@@ -106,7 +106,7 @@ export function lateLandingContract(engine: Engine): void {
             expect(await stateOf(fixture)).toEqual(before)
           })
 
-          test('a first attempt that stalls before a request and goes on after the retry changes nothing', async () => {
+          test('a first attempt that stalls before a request and continues after the retry changes nothing', async () => {
             const once = await played(open)
             for (let request = 1; ; request++) {
               const { fixture, attempt } = await open()
