@@ -21,7 +21,7 @@ export function isHeld(row: SessionRow | undefined, lease: Lease): row is Sessio
 /** Whether this lease was released by its own holder with the run still active, and nothing has taken the run since. */
 export function wasReleased(row: SessionRow | undefined, lease: Lease): row is SessionRow {
   const isNext = row?.live === 1 && row.generation === lease.generation + 1 && row.leaseUntil === null
-  return isNext && row.activeRun === lease.runId
+  return isNext && lease.runId === row.activeRun
 }
 
 /** Returns the row of the session that this lease holds. Throws `LeaseLost` if the lease does not hold the session. */
