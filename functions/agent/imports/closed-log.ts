@@ -1,3 +1,4 @@
+import { supersededBy } from '../../domain/runs/replacement.ts'
 import { TooltrailError } from '../../domain/errors.ts'
 import type { ClosedMedia, ClosedMessage, ClosedPart, ClosedToolMessage } from '../../domain/messages/closed-message.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
@@ -152,8 +153,9 @@ export async function* closedLog(
 ): AsyncGenerator<ClosedMessage> {
   const rounds = createOpenRounds()
   const calls = createMemberCalls()
+  const replacements = await dependencies.reader.replacements(key)
   for await (const message of messagesThrough(dependencies, key, through)) {
-    const base = baseOf(message, calls)
+    const base = baseOf(message, calls, supersededBy(replacements, message.runId))
     if (message.role === 'tool') {
       const closed = await toolOf(dependencies, key, message, { base, rounds, calls })
       if (closed !== undefined) yield closed
@@ -169,9 +171,10 @@ export async function* closedLog(
 function baseOf(
   { agent, parentToolCallId, parentMessageId, round, createdAt, runId: run }: Message,
   calls: MemberCalls,
+  by: string | undefined,
 ) {
   const parent = calls.parentOf({ run, parentToolCallId, parentMessageId })
-  return { agent, round, createdAt, run, ...definedFields({ parentToolCallId, parent }) }
+  return { agent, round, createdAt, run, ...definedFields({ parentToolCallId, parent, supersededBy: by }) }
 }
 type Base = ReturnType<typeof baseOf>
 

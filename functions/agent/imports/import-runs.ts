@@ -73,5 +73,5 @@ const newRun = ({ session, source }: Origin, id: string, first: ClosedMessage, a
   usage: NO_USAGE,
   usageByAgent: {},
   stopReason: 'imported',
-  ...definedFields({ source }),
+  ...definedFields({ source, original: first.supersededBy === undefined ? undefined : first.run }),
 })

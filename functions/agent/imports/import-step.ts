@@ -1,9 +1,16 @@
+import { findOriginal } from './imported-replacements.ts'
 import { yieldToEventLoop } from '../../domain/time/yield-to-event-loop.ts'
 import { DEFAULT_POLICIES, type Policies } from '../../domain/agent.ts'
 import type { ClosedMessage, ClosedNumbers } from '../../domain/messages/closed-message.ts'
 import { TooltrailError } from '../../domain/errors.ts'
 import { nextIds } from '../../domain/ids.ts'
-import { rangesOf, type AppendOptions, type ImportName, type ImportProgress } from '../../domain/messages/imported.ts'
+import {
+  rangesOf,
+  type AppendOptions,
+  type ImportName,
+  type ImportProgress,
+  type ImportStep,
+} from '../../domain/messages/imported.ts'
 import type { Message } from '../../domain/messages/message.ts'
 import { keyOf, type Session, type SessionHeader, type SessionKey } from '../../domain/session.ts'
 import type { LogImport } from '../../ports/log-import.ts'
@@ -115,7 +122,8 @@ export async function writeStep(
     one.begin = undefined
     const isApart = before !== undefined && before.last !== seen.head
     const isPartOfCopy = one.isCopy === true && !(isLast && taken === batch.length)
-    const named = { ...(name && { name }), ...(before && { before }), isApart, taken, isPartOfCopy }
+    const replaces = await replacementOf(one, rows[0], touched)
+    const named = { ...(name && { name }), ...(before && { before }), isApart, taken, isPartOfCopy, ...replaces }
     const after = await imports.append(seen, { messages, runs: [...touched.values()], ...named })
     if (after !== undefined) {
       const turn = rows.at(-1)?.turn ?? 0
@@ -129,6 +137,18 @@ export async function writeStep(
   }
   const text = `session ${session.session} is busy: a run has not ended, or another import is in progress; retry later`
   throw new TooltrailError('session_busy', text, { retryable: true })
+}
+
+/** Returns the replacement that the first run of a step makes. */
+async function replacementOf(
+  { dependencies, session }: Import,
+  first: PlacedMessage | undefined,
+  touched: Touched,
+): Promise<{ readonly replaces?: NonNullable<ImportStep['replaces']> }> {
+  const { run, isNew = false } = (first && touched.get(first.turn)) ?? {}
+  if (first?.replaces === undefined || run === undefined || !isNew) return {}
+  const from = await findOriginal(dependencies.reader, keyOf(session), first.replaces)
+  return from === undefined ? {} : { replaces: { by: run.id, from } }
 }
 
 const isBehindOthers = ({ at }: Import, { head }: SessionHeader): boolean => at !== undefined && head !== at.last

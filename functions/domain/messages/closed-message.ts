@@ -45,6 +45,8 @@ interface ClosedBase {
   readonly createdAt?: number
   /** The message's run in the original log. Consecutive messages with the same value become one run. */
   readonly run?: string
+  /** The run that superseded the message's run first, in the original log. */
+  readonly supersededBy?: string
 }
 
 export interface ClosedUserMessage extends ClosedBase {

@@ -45,6 +45,10 @@ export interface ImportStep {
    * open. The numbers of each completion are consecutive, and no other source of the session has them.
    */
   readonly messages: readonly Message[]
+  /**
+   * Set if the first run of the step supersedes runs from `from` on. Earlier steps have stored these runs, and they end the log.
+   */
+  readonly replaces?: { readonly by: string; readonly from: string }
   /** The runs of the messages, updated for this step. Their ids are greater than those of the session's runs. */
   readonly runs: readonly { readonly run: Run; readonly isNew: boolean }[]
   /** Undefined: no progress is stored, and a repeated request is a new import. */

@@ -130,6 +130,8 @@ export interface Run {
   readonly stopReason?: StopReason
   /** The origin of an imported turn, as its importer names it. */
   readonly source?: string
+  /** For a superseded run of an import: its id in the original log, by which a resumed import finds it. */
+  readonly original?: string
   readonly error?: RunError
   /** The JSON text of the final completion of a completed run, if it fits the format in `settings`. */
   readonly output?: string

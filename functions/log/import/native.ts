@@ -72,6 +72,7 @@ const source = z
 const base = {
   id: shortText.optional(),
   run_id: shortText.optional(),
+  superseded_by: shortText.optional(),
   agent: z.string().min(1).max(128).optional(),
   /** Ids and names of calls are accepted as models and their servers make them. Some put a signature into the id. */
   parent_tool_call_id: z.string().optional(),
@@ -210,6 +211,7 @@ const baseOf = (one: NativeMessage) =>
     round: one.round,
     createdAt: one.created_at,
     run: one.run_id,
+    supersededBy: one.superseded_by,
   })
 
 function spoken(

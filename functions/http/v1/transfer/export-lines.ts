@@ -1,3 +1,4 @@
+import { supersededBy, type Replacement } from '../../../domain/runs/replacement.ts'
 import type { z } from '@hono/zod-openapi'
 import {
   deletedMeanwhile,
@@ -72,14 +73,17 @@ async function chunk(
   { reader }: Dependencies,
   session: Session,
   { after, last }: LogPlace & { readonly last: string },
-  textOf: (message: Message) => Promise<string>,
+  textOf: (message: Message, replacements: readonly Replacement[]) => Promise<string>,
 ): Promise<BodyChunk<LogPlace>> {
   const query = { order: 'ascending', limit: PAGE, mostCharacters: LONG, ...definedFields({ after }) } as const
-  const { messages, more } = await reader.messages(session, query)
+  const [{ messages, more }, replacements] = await Promise.all([
+    reader.messages(session, query),
+    reader.replacements(session),
+  ])
   let text = ''
   for (const [index, message] of messages.entries()) {
     if (message.id > last) return { text, next: undefined }
-    text += await textOf(message)
+    text += await textOf(message, replacements)
     if (text.length >= LONG && index < messages.length - 1) return { text, next: { after: message.id, last } }
   }
   const end = messages.at(-1)?.id
@@ -92,17 +96,23 @@ const line = (value: object): string => `${jsonText(value)}\n`
 
 const asLine =
   (dependencies: Dependencies, session: Session, outputs: Options['outputs']) =>
-  async (message: Message): Promise<string> =>
-    line(
+  async (message: Message, replacements: readonly Replacement[]): Promise<string> => {
+    const by = supersededBy(replacements, message.runId)
+    return line(
       outputs === 'pointer'
-        ? messageResource(session.session, message)
-        : await wholeResource(dependencies, session, message),
+        ? messageResource(session.session, message, { supersededBy: by })
+        : await wholeResource(dependencies, session, message, by),
     )
+  }
 
 const asMarkdown =
   (dependencies: Dependencies, session: Session) =>
-  async (message: Message): Promise<string> =>
-    messageMarkdown(message, message.role === 'tool' ? await wholeOutput(dependencies, session, message) : undefined)
+  async (message: Message, replacements: readonly Replacement[]): Promise<string> =>
+    messageMarkdown(
+      message,
+      supersededBy(replacements, message.runId),
+      message.role === 'tool' ? await wholeOutput(dependencies, session, message) : undefined,
+    )
 
 async function chatChunk(
   dependencies: Dependencies,
@@ -117,8 +127,13 @@ async function chatChunk(
  * A message as the API shows it, plus the data that only an export has. These are the complete media and output, the
  * providers' data of parts, the `searched` mark, and recorded source numbers.
  */
-async function wholeResource(dependencies: Dependencies, session: Session, message: Message): Promise<object> {
-  const shown = { ...messageResource(session.session, message), ...beyondResource(message) }
+async function wholeResource(
+  dependencies: Dependencies,
+  session: Session,
+  message: Message,
+  by: string | undefined,
+): Promise<object> {
+  const shown = { ...messageResource(session.session, message, { supersededBy: by }), ...beyondResource(message) }
   const stored = message.parts.filter(({ type }) => type !== 'note')
   const parts = await Promise.all(
     shown.parts.map((part, place): Promise<ExportedPart> => more(dependencies, session, part, stored[place])),

@@ -1,3 +1,5 @@
+import { withMessages } from '../../../../domain/session-messages.ts'
+import { prepareImported } from '../runs/replacement-items.ts'
 import { TooltrailError } from '../../../../domain/errors.ts'
 import {
   progressAfter,
@@ -16,7 +18,7 @@ import { openingOfMessages } from '../../../../log/title.ts'
 import { listedHeader } from '../sessions/adoption/adoption.ts'
 import { activeAt, isLive, live, liveHeader } from '../sessions/header-item.ts'
 import { relist } from '../sessions/lists/list-entries.ts'
-import { countImported, lastMessageAt } from '../sessions/message-numbers.ts'
+import { countImported, lastMessageAt, replaceNumbers } from '../sessions/message-numbers.ts'
 import { openSession } from '../sessions/opening-item.ts'
 import { putMessage, textsOfMessage } from './message-item.ts'
 import { CLAIM_MS } from '../runs/claims.ts'
@@ -58,9 +60,12 @@ async function append(rows: SessionRows, seen: SessionHeader, step: ImportStep):
   if (!isLive(found)) return undefined
   const header = await listedHeader(rows, seen, found)
   const after = progressAfter(step)
+  const { replaces } = step
+  const replacing = replaces && (await prepareImported(rows, seen, header, replaces.from))
+  const numbers = replacing && withMessages(replacing.left, step.messages)
   const list = relist(header, {
     updatedAt: activeAt(header, now),
-    lastMessageAt: lastMessageAt(header, step.messages),
+    lastMessageAt: numbers === undefined ? lastMessageAt(header, step.messages) : numbers.lastAt,
   })
   const opened = openSession(seen, header, openingOfMessages(step.messages))
   const expiry = expiryAfterStep(seen, header, { now, isPartOfCopy: step.isPartOfCopy })
@@ -73,7 +78,7 @@ async function append(rows: SessionRows, seen: SessionHeader, step: ImportStep):
       ),
       change: together(
         { set: { head: after.last, gen: seen.generation + 1 } },
-        countImported(header, step.messages),
+        numbers === undefined ? countImported(header, step.messages) : replaceNumbers(numbers),
         list.change,
         opened.change,
         expiry.change,
@@ -81,6 +86,7 @@ async function append(rows: SessionRows, seen: SessionHeader, step: ImportStep):
     },
     ...list.actions,
     ...opened.actions,
+    ...(replaces === undefined ? [] : (replacing?.actions(replaces.by) ?? [])),
     ...(await putRuns(rows, seen, step)),
     ...(await putMessages(rows, seen, step)),
     ...(step.name === undefined ? [] : [remember(seen, step.name, after, step.before, now)]),

@@ -72,7 +72,7 @@ export async function prepareReplacement(
   header: Item,
   replaces: string,
 ): Promise<Replacing> {
-  const { activeRun, queued, head } = headerOf(header)
+  const { activeRun, queued } = headerOf(header)
   const run = isUlid(replaces) ? await readResolvedRun(rows, key, replaces) : undefined
   if (run === undefined) throw new TooltrailError('run_not_found', `session ${key.session} has no run ${replaces}`)
   const from = runIdOf(run)
@@ -84,14 +84,31 @@ export async function prepareReplacement(
     throw new TooltrailError('summarised', `the summary of session ${key.session} covers run ${from}`)
   // A summary by a person does not change the header.
   const isSummarisedAsRead = covered === undefined ? any(absent('pk'), absent('through')) : is('through', covered)
+  const { left, put } = await replaceFrom(rows, key, header, { from, first })
+  return { left, actions: (by) => [{ check: contextKey(key), when: isSummarisedAsRead }, put(by)] }
+}
+
+/** Prepares the replacement of the runs from `from` on by an imported run. */
+export async function prepareImported(
+  rows: SessionRows,
+  key: SessionKey,
+  header: Item,
+  from: string,
+): Promise<Replacing> {
+  const { left, put } = await replaceFrom(rows, key, header, { from, first: await firstMessageFrom(rows, key, from) })
+  return { left, actions: (by) => [put(by)] }
+}
+
+async function replaceFrom(
+  rows: SessionRows,
+  key: SessionKey,
+  header: Item,
+  { from, first }: { readonly from: string; readonly first: string | undefined },
+): Promise<{ readonly left: SessionMessages; readonly put: (by: string) => Action }> {
+  const head = textAt(header, 'head')
   const messages = first === undefined || head === undefined ? undefined : { from: first, through: head }
-  return {
-    left: messages === undefined ? messagesOf(header) : await messagesLeft(rows, key, header, messages),
-    actions: (by) => [
-      { check: contextKey(key), when: isSummarisedAsRead },
-      putReplacement(key, { by, from, ...definedFields({ messages }) }),
-    ],
-  }
+  const left = messages === undefined ? messagesOf(header) : await messagesLeft(rows, key, header, messages)
+  return { left, put: (by) => putReplacement(key, { by, from, ...definedFields({ messages }) }) }
 }
 
 /** Returns the first message of this run or of a later run. */

@@ -31,6 +31,7 @@ type Fixed = Pick<
   | 'delivery'
   | 'createdAt'
   | 'source'
+  | 'original'
 >
 /** The end of a run. `notices`: those that its end has added. */
 type End = Pick<Run, 'stopReason' | 'error' | 'output' | 'notices'>
@@ -47,8 +48,9 @@ export function textsOfRun(run: Run): Text[] {
 }
 
 function bodyOfRun(run: Run): Text {
-  const { id, agent, trigger, onBusy, clientTools, instructions, settings, keyId, delivery, createdAt, source } = run
-  const more = definedFields({ instructions, settings, keyId, delivery, source })
+  const { id, agent, trigger, onBusy, clientTools, instructions, settings, keyId, delivery, createdAt } = run
+  const { source, original } = run
+  const more = definedFields({ instructions, settings, keyId, delivery, source, original })
   const fixed: Fixed = { agent, trigger, onBusy, clientTools, createdAt, ...more }
   return { id, attribute: 'body', text: JSON.stringify(fixed) }
 }

@@ -11,6 +11,7 @@ import type { LogImport } from '../../../../ports/log-import.ts'
 import { readOne, snapshot, write, type Database } from '../../database.ts'
 import { insertMessage } from './message-rows.ts'
 import { CLAIM_MS, NEVER } from '../runs/claims.ts'
+import { supersede } from '../runs/replacement-rows.ts'
 import { findRun, insertRun, saveRun } from '../runs/run-rows.ts'
 import { active, alive, awaitingCopy } from '../sessions/session-changes.ts'
 import { counted, introduced, withCounted } from '../sessions/session-outline.ts'
@@ -53,6 +54,7 @@ function append(
     if (before?.messages !== step.before?.messages) return undefined
     const after = progressAfter(step)
     const opened = introduced(database, counted(database, row), openingOfMessages(step.messages))
+    const left = step.replaces === undefined ? opened : supersede(database, opened, step.replaces)
     const numbers = saveRuns(database, row, step)
     for (const message of step.messages) {
       const run = numbers.get(message.runId)
@@ -60,7 +62,7 @@ function append(
       insertMessage(database, row.number, run, message)
     }
     if (step.name !== undefined) remember(database, row, step.name, after, now)
-    const next = { ...withCounted(opened, step.messages), head: after.last, generation: row.generation + 1 }
+    const next = { ...withCounted(left, step.messages), head: after.last, generation: row.generation + 1 }
     saveSession(database, row, active(step.isPartOfCopy ? awaitingCopy(next, now) : alive(next, now), now))
     return after
   })
