@@ -8,7 +8,8 @@ const MAX_SHOWN_CHARACTERS = 4_000
 /** Formats a message for a terminal. */
 export function messageText(message: Message): string {
   const member = message.parent_tool_call_id === undefined ? '' : ` [${harmless(message.agent)}]`
-  const head = onOutput('dim', `${localTime(message.created_at)} ${message.id}${member}`)
+  const replaced = message.superseded_by === undefined ? '' : ` (replaced by run ${message.superseded_by})`
+  const head = onOutput('dim', `${localTime(message.created_at)} ${message.id}${member}${replaced}`)
   if (message.role !== 'tool') return `${head}\n${onOutput('bold', message.role.toUpperCase())} ${bodyOf(message)}\n`
   const time = message.duration_ms === undefined ? '' : `, ${message.duration_ms} ms`
   const state = onOutput(message.status === 'completed' ? 'green' : 'yellow', `${message.status ?? ''}${time}`)

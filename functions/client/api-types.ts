@@ -946,6 +946,8 @@ export type SearchHit = {
   readonly folder?: string
   readonly message_id: string
   readonly run_id: string
+  /** Id of the run that replaced this run first. Requests omit its messages. */
+  readonly superseded_by?: string
   readonly role: "user" | "assistant" | "tool_call" | "tool_result"
   readonly label: "USER" | "ASSISTANT" | "TOOL CALL" | "TOOL RESULT"
   readonly tool_name?: string
@@ -1299,6 +1301,8 @@ export interface Queries {
     readonly agent?: string | undefined
     /** Only messages with this rating. */
     readonly feedback?: "positive" | "negative" | undefined
+    /** `false`: only what no other run has replaced. `true`: only what a run has replaced. */
+    readonly superseded?: "true" | "false" | undefined
     /** Entries from this date or time on. */
     readonly since?: string | undefined
     /** Entries up to this time, or up to the end of this date. */

@@ -24,6 +24,8 @@ export interface HistoryDocument {
    * or member.
    */
   readonly searched?: true
+  /** Set if another run has superseded the message's run. */
+  readonly superseded?: true
   /** For a user's text: set if it is the task of a team member. */
   readonly task?: true
   /** For an assistant's text: people's ratings, each value once. */
@@ -52,6 +54,8 @@ export interface HistoryFilters {
   readonly agent?: string
   /** Only messages with this rating. */
   readonly feedback?: Rating
+  /** Whether another run has superseded the message's run. */
+  readonly superseded?: boolean
   /** Milliseconds since 1970, inclusive. */
   readonly since?: number
   readonly until?: number
@@ -205,6 +209,8 @@ export interface HistoryEntry extends HistoryHit {
   readonly sources?: readonly { readonly number: number; readonly title: string }[]
   readonly before?: HistoryNeighbour
   readonly after?: HistoryNeighbour
+  /** The run that superseded the hit's run first. */
+  readonly supersededBy?: string
   readonly sessionTitle?: string
   /** The folder of the session's work: the field `folder` of its metadata. */
   readonly folder?: string

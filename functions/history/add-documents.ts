@@ -1,3 +1,6 @@
+import { definedFields } from '../domain/defined-fields.ts'
+import { supersededBy, type Replacement } from '../domain/runs/replacement.ts'
+import type { LogReader } from '../ports/log-reader.ts'
 import { TooltrailError } from '../domain/errors.ts'
 import type { HistoryDocument } from '../domain/history.ts'
 import type { ToolMessage } from '../domain/messages/message.ts'
@@ -10,6 +13,7 @@ import type { SessionStore } from '../ports/session-store.ts'
 
 export interface DocumentDependencies {
   readonly sessions: Pick<SessionStore, 'read'>
+  readonly reader: Pick<LogReader, 'replacements'>
   readonly outputs: Pick<OutputStore, 'read'>
   readonly indexDeadLetters: DeadLetterSink
 }
@@ -23,6 +27,7 @@ export type Failure = { readonly error: string; readonly cause: 'index' | 'unrea
 /** The properties of a session that is not deleted. */
 export interface Live {
   readonly owner?: string
+  readonly replacements: readonly Replacement[]
 }
 
 interface Adding {
@@ -64,11 +69,10 @@ async function* readPreview(message: ToolMessage): AsyncGenerator<string> {
 
 /** Adds all documents of a message. The result's `unread` is the error if the message cannot be read to its end. */
 async function addAll(
-  { stored, session: { owner }, signal }: Adding,
+  { stored, session, signal }: Adding,
   add: Add,
   readOutput: ReadOutput,
 ): Promise<{ readonly unread: unknown } | { readonly failure: Failure }> {
-  const session = owner === undefined ? { key: stored.key } : { key: stored.key, owner }
   const documents = documentsOf(stored, session, readOutput)
   for (;;) {
     let next
@@ -85,10 +89,12 @@ async function addAll(
 
 async function* documentsOf(
   stored: MessageRow,
-  session: Parameters<typeof projectMessage>[1],
+  { owner, replacements }: Live,
   readOutput: ReadOutput,
 ): AsyncGenerator<HistoryDocument> {
-  yield* projectMessage(await stored.message(), session, readOutput)
+  const message = await stored.message()
+  const superseded = supersededBy(replacements, message.runId) !== undefined
+  yield* projectMessage(message, { key: stored.key, superseded, ...definedFields({ owner }) }, readOutput)
 }
 
 /**

@@ -1,3 +1,4 @@
+import { definedFields } from '../domain/defined-fields.ts'
 import type { SessionKey } from '../domain/session.ts'
 import { documentParts } from '../search/documents/document-parts.ts'
 import type { HistoryWriter } from '../ports/history-writer.ts'
@@ -8,6 +9,14 @@ import { createWriteBuffer, type Target } from './write-buffer.ts'
 export interface IndexDependencies extends DocumentDependencies {
   readonly writer: Pick<HistoryWriter, 'write'>
 }
+
+/**
+ * Added to the revision of a superseded message. A replacement does not change the rows of the messages, and it is never undone.
+ * So their documents are newer than all documents from before the replacement.
+ */
+const SUPERSEDED = 2 ** 40
+/** Added to the revision of a removal, which is newer than all documents of its message. */
+const REMOVED = 2 ** 41
 
 /** Messages per batch. */
 const AT_ONCE = 32
@@ -48,7 +57,7 @@ async function indexSome(
     const session = 'stored' in change ? live.get(sessionOf(target.key)) : undefined
     if (!isStored(change) || session === undefined) {
       const { role, documents, revision } = rowOf(change)
-      const removal = { ...target, revision: revision + 1 }
+      const removal = { ...target, revision: revision + REMOVED }
       for (const part of documentParts(role, documents)) await buffer.remove(id, removal, part)
       return
     }
@@ -56,7 +65,8 @@ async function indexSome(
     added.push({ id, target, parts })
     const failure = await addDocuments(dependencies, { stored: change.stored, session, signal }, async (document) => {
       parts.push(document.part)
-      await buffer.add(id, target, document)
+      const isSuperseded = document.superseded === true
+      await buffer.add(id, isSuperseded ? { ...target, revision: target.revision + SUPERSEDED } : target, document)
     })
     if (failure !== undefined) done.set(id, failure)
   })
@@ -67,7 +77,7 @@ async function indexSome(
   )
   for (const { id, target, parts } of added) {
     if (parts.length === 0 || after.get(sessionOf(target.key)) !== undefined) continue
-    const removal = { ...target, revision: target.revision + 1 }
+    const removal = { ...target, revision: target.revision + REMOVED }
     for (const part of parts) await buffer.remove(id, removal, part)
   }
   await buffer.flush()
@@ -103,13 +113,17 @@ async function eachOf<Item>(items: Iterable<Item>, work: (item: Item) => Promise
   await Promise.all(workers)
 }
 
-/** Reads the owner of each session with a strong read; undefined for deleted sessions. */
+/** Reads the owner and the replacements of each session with strong reads; undefined for deleted sessions. */
 async function readOwners(
-  { sessions }: IndexDependencies,
+  { sessions, reader }: IndexDependencies,
   keys: readonly SessionKey[],
 ): Promise<ReadonlyMap<string, Live | undefined>> {
   const distinct = new Map(keys.map((key) => [sessionOf(key), key]))
-  return new Map(await Promise.all(Array.from(distinct, async ([id, key]) => [id, await sessions.read(key)] as const)))
+  const read = async (key: SessionKey): Promise<Live | undefined> => {
+    const [session, replacements] = await Promise.all([sessions.read(key), reader.replacements(key)])
+    return session && { replacements, ...definedFields({ owner: session.owner }) }
+  }
+  return new Map(await Promise.all(Array.from(distinct, async ([id, key]) => [id, await read(key)] as const)))
 }
 
 const isStored = (change: RowChange): change is { readonly stored: MessageRow } => 'stored' in change

@@ -1,6 +1,6 @@
 import type { Clock } from '../ports/clock.ts'
 import type { Logger } from '../ports/logger.ts'
-import type { RowChange, RowRecords } from '../ports/message-rows.ts'
+import type { MessageRows, RowChange, RowRecords } from '../ports/message-rows.ts'
 import type { Failure } from './add-documents.ts'
 import { indexMessages, type IndexDependencies } from './index-messages.ts'
 
@@ -20,6 +20,7 @@ export interface BatchResult {
 
 interface Dependencies<StoreRecord> extends IndexDependencies {
   readonly records: RowRecords<StoreRecord>
+  readonly rows: Pick<MessageRows, 'between'>
   readonly clock: Pick<Clock, 'now'>
   readonly logger: Pick<Logger, 'warn'>
 }
@@ -41,13 +42,10 @@ interface Taken {
 export function createIndexer<StoreRecord>(
   dependencies: Dependencies<StoreRecord>,
 ): (batch: readonly StoreRecord[], signal?: AbortSignal) => Promise<BatchResult> {
-  const { records, logger } = dependencies
+  const { logger } = dependencies
   const failing = new Map<string, number>()
   return async (batch, signal) => {
-    const taken = batch.flatMap((record): Taken[] => {
-      const change = records.change(record)
-      return change === undefined ? [] : [{ sequence: records.sequence(record), at: records.at(record), change }]
-    })
+    const taken = await takeAll(dependencies, batch)
     const first = taken[0]
     if (first === undefined) return { failed: [] }
     try {
@@ -70,6 +68,23 @@ export function createIndexer<StoreRecord>(
   }
 }
 
+/** Returns the changes of all records. A replacement changes all messages that it supersedes. */
+async function takeAll<StoreRecord>(
+  { records, rows }: Dependencies<StoreRecord>,
+  batch: readonly StoreRecord[],
+): Promise<Taken[]> {
+  const taken: Taken[] = []
+  for (const record of batch) {
+    const of = { sequence: records.sequence(record), at: records.at(record) }
+    const change = records.change(record)
+    if (change !== undefined) taken.push({ ...of, change })
+    const superseded = records.superseded(record)
+    if (superseded === undefined) continue
+    for await (const stored of rows.between(superseded)) taken.push({ ...of, change: { stored } })
+  }
+  return taken
+}
+
 /** Dead-letters records that fail permanently, and returns the remaining failures. */
 async function deadLetter<StoreRecord>(
   { indexDeadLetters, clock, logger, failing }: Dependencies<StoreRecord> & { readonly failing: Map<string, number> },
@@ -89,7 +104,8 @@ async function deadLetter<StoreRecord>(
       const tried = now - (failing.get(one.sequence) ?? now)
       const old = now - (one.at ?? Infinity) > RECORD_TIMEOUT_MS && tried > TRIED_MS
       // Only the first record could use the whole time of the batch, so its timeout is permanent.
-      const hopeless = failure.cause === 'late' ? place === 0 : failure.cause === 'unread' && old && othersAreDone
+      const isFirst = one.sequence === taken[0]?.sequence
+      const hopeless = failure.cause === 'late' ? isFirst : failure.cause === 'unread' && old && othersAreDone
       if (!hopeless) return failure
       const { tenant, session, message_id: messageId } = idsOf(one.change)
       logger.warn(DEAD_LETTERED, { tenant, session, message_id: messageId, error: failure.error })

@@ -1,3 +1,5 @@
+import { supersededBy } from '../domain/runs/replacement.ts'
+import { searchSupersededLast } from '../search/superseded-last.ts'
 import { cutBefore } from '../domain/session-title.ts'
 import { definedFields } from '../domain/defined-fields.ts'
 import type { HistoryEntries, HistoryEntry, HistoryHit, HistoryNeighbour, HistoryQuery } from '../domain/history.ts'
@@ -50,7 +52,7 @@ export function createHistorySearch({ index, reader, sessions }: Dependencies): 
   return {
     async search(query) {
       const { tenant } = query.scope
-      const { hits, ...page } = await searchWithMetadata({ index, sessions }, query)
+      const { hits, ...page } = await searchWithMetadata({ index: supersededLast(index), sessions }, query)
       const found: (HistoryEntry | undefined)[] = []
       const left = hits.entries()
       const work = async (): Promise<void> => {
@@ -70,6 +72,11 @@ export function createHistorySearch({ index, reader, sessions }: Dependencies): 
     },
   }
 }
+
+/** Lists superseded hits after all others. */
+const supersededLast = (index: HistoryIndex): Pick<HistoryIndex, 'search'> => ({
+  search: (query) => searchSupersededLast(query, (one) => index.search(one)),
+})
 
 const NO_LABELS: ReadonlyMap<string, SessionLabel> = new Map()
 
@@ -98,9 +105,10 @@ async function entryOf(reader: LogReader, tenant: string, hit: HistoryHit): Prom
   const key = { tenant, session: hit.session }
   const own = await ownPart(reader, key, hit)
   if (own === undefined) return undefined
+  const by = supersededBy(await reader.replacements(key), hit.runId)
   const before = own.before ?? (await nearest(reader, key, hit.messageId, 'descending'))
   const after = own.after ?? (await nearest(reader, key, hit.messageId, 'ascending'))
-  return { ...hit, ...own, ...definedFields({ before, after }) }
+  return { ...hit, ...own, ...definedFields({ before, after, supersededBy: by }) }
 }
 
 /**

@@ -3,7 +3,14 @@ import { z } from 'zod'
 import { definedFields } from '../domain/defined-fields.ts'
 import { filtersOf } from '../domain/history.ts'
 import { SESSION_PATTERN } from '../domain/ids.ts'
-import { dateOrTime, periodNote, sessionFields, sessionFilter, timeZoneField } from '../tools/search-history.ts'
+import {
+  dateOrTime,
+  periodNote,
+  sessionFields,
+  sessionFilter,
+  supersededField,
+  timeZoneField,
+} from '../tools/search-history.ts'
 import { renderHits } from './hits-text.ts'
 import { continueWith, MAX_CURSOR_CHARS, pageOf, pageSchema } from './memory-tool.ts'
 import type { MemoryTool } from './memory-tool.ts'
@@ -24,6 +31,7 @@ const input = z.strictObject({
   agent: z.string().min(1).max(128).optional().describe('Only what the agent with this name did.'),
   since: dateOrTime.optional().describe('Only entries from this date or time on (UTC where no zone is given).'),
   until: dateOrTime.optional().describe('Only entries up to this date (the whole day) or time.'),
+  superseded: supersededField,
   ...sessionFields,
   time_zone: timeZoneField,
   limit: z.int().min(1).max(50).default(10).describe('How many entries at most.'),

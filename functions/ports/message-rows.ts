@@ -1,3 +1,4 @@
+import type { MessageRange } from '../domain/context.ts'
 import type { Message } from '../domain/messages/message.ts'
 import type { SessionKey } from '../domain/session.ts'
 
@@ -28,6 +29,12 @@ export interface RemovedRow {
   readonly documents: number
 }
 
+/** Messages whose run was superseded, although their rows did not change. */
+export interface SupersededRows {
+  readonly key: SessionKey
+  readonly range: MessageRange
+}
+
 export type RowChange = { readonly stored: MessageRow } | { readonly removed: RemovedRow }
 
 /** Interprets the records of a store's change stream. The stream has the records of one row in the order of its changes. */
@@ -38,12 +45,16 @@ export interface RowRecords<StoreRecord> {
   at(record: StoreRecord): number | undefined
   /** The change in this record; undefined for rows that are not messages. */
   change(record: StoreRecord): RowChange | undefined
+  /** The messages that this record supersedes; undefined for a record that is not a replacement. */
+  superseded(record: StoreRecord): SupersededRows | undefined
 }
 
 /** Reads the message rows of a store, to rebuild an index. */
 export interface MessageRows {
   /** Reads a row with strong consistency; undefined if it does not exist. */
   row(key: SessionKey, messageId: string): Promise<MessageRow | undefined>
+  /** Reads the rows of a session's messages in a range, one after another. A row holds no content until it is read. */
+  between(superseded: SupersededRows): AsyncIterable<MessageRow>
   /** Reads one part of the store, in pages. `segments`: number of parts. Rows written during the scan may be missing. */
   scan(segment: number, segments: number): AsyncIterable<readonly MessageRow[]>
 }

@@ -105,11 +105,12 @@ const tagOf = (query: HistoryQuery, place: Uint8Array, secret: string): Buffer =
  */
 function identityOf({ scope, text, filters, sort = 'relevance', group }: HistoryQuery): string {
   const { role, tool, status, session, owner, agent, since, until, notRun, feedback, metadata, sessions } = filters
+  const { superseded } = filters
   const all = [scope.tenant, scope.owner, scope.session, text, sort, group]
   all.push(role, tool, status, session, owner, agent, notRun, feedback)
   // `metadata` conditions are applied in one of two ways: the index searches `sessions`, or each hit is compared with
   // its session. A cursor's position has a different meaning in each way.
   const conditions = metadata?.map(({ key, value, isPrefix }) => [key, value, isPrefix, sessions === undefined])
-  const last = conditions === undefined ? [] : [conditions]
+  const last = [...(conditions === undefined ? [] : [conditions]), ...(superseded === undefined ? [] : [superseded])]
   return JSON.stringify([...all, since, until, ...last].map((one) => one ?? null))
 }

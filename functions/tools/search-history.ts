@@ -60,6 +60,14 @@ const timeSpan = (since: number | undefined, until: number | undefined): string 
     ...(until === undefined ? [] : [`until ${new Date(until).toISOString()}`]),
   ].join(' ')
 
+/** Schema of the argument that excludes superseded runs. */
+export const supersededField = z
+  .boolean()
+  .optional()
+  .describe(
+    'false: without answers that were replaced by another run. true: only these. Default: both, replaced ones last.',
+  )
+
 /** Makes a metadata filter from arguments that are named like metadata fields. */
 export function sessionFilter(fields: Readonly<Record<string, string | undefined>>): Pick<HistoryFilters, 'metadata'> {
   const named = Object.entries(fields).flatMap(([key, text]) => (text === undefined ? [] : [metadataFilter(key, text)]))
@@ -79,6 +87,7 @@ const input = z.strictObject({
   tool: z.string().min(1).optional().describe('Only calls and results of the tool with this name.'),
   since: dateOrTime.optional().describe('Only entries from this date or time on (UTC where no zone is given).'),
   until: dateOrTime.optional().describe('Only entries up to this date (the whole day) or time.'),
+  superseded: supersededField,
   ...sessionFields,
   time_zone: timeZoneField,
   limit: z.int().min(1).max(MAX_LIMIT).default(DEFAULT_LIMIT).describe('How many entries at most.'),

@@ -67,7 +67,7 @@ const authorOf = ({ user, parent_tool_call_id: task, agent }: Message): string =
   task === undefined ? (user ?? 'You') : `Task for ${agent}`
 
 function EntryHead({ message }: { readonly message: Message }) {
-  const { session_id: session, id, role, created_at: created, usage, model } = message
+  const { session_id: session, id, role, created_at: created, usage, model, superseded_by: by } = message
   return (
     <header>
       <span class="who">{role === 'user' ? authorOf(message) : programName(message.agent)}</span>
@@ -78,6 +78,7 @@ function EntryHead({ message }: { readonly message: Message }) {
       >
         <time dateTime={created}>{timeOrDate(created)}</time>
       </a>
+      {by === undefined ? null : <span class="when replaced">replaced by a later run</span>}
       {model === undefined ? null : <span class="when model">{model}</span>}
       {usage === undefined ? null : (
         <span class="when">

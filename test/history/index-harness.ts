@@ -8,6 +8,7 @@ import { createDiskOutputStore } from '../../functions/adapters/disk/output-stor
 import { createTableIfAbsent } from '../../functions/adapters/dynamodb/create-table.ts'
 import { createDynamoMessageRows } from '../../functions/adapters/dynamodb/stream/message-rows.ts'
 import { createDynamoRowRecords, type StreamRecord } from '../../functions/adapters/dynamodb/stream/row-records.ts'
+import { createDynamoLogReader } from '../../functions/adapters/dynamodb/log/messages/log-reader.ts'
 import { createDynamoSessionStore } from '../../functions/adapters/dynamodb/log/sessions/session-store.ts'
 import { startStreamPoller } from '../../functions/adapters/dynamodb/stream/poller.ts'
 import type { ShardDependencies } from '../../functions/adapters/dynamodb/stream/shard.ts'
@@ -57,6 +58,7 @@ export async function openIndexHarness(endpoints: { readonly dynamodb: string; r
   const rows = createDynamoMessageRows(table)
   const dependencies = {
     sessions: createDynamoSessionStore(table),
+    reader: createDynamoLogReader(table),
     outputs,
     writer,
     rows,

@@ -25,6 +25,7 @@ const index = createIndexer<Message>({
   records: {
     sequence: ({ id }) => id,
     at: () => undefined,
+    superseded: () => undefined,
     change: (message) => ({
       stored: {
         key,
@@ -36,6 +37,8 @@ const index = createIndexer<Message>({
       },
     }),
   },
+  rows: { async *between() {} },
+  reader: { replacements: async () => [] },
   sessions: { read: async () => ({ ...session, totals, messages: { count: 0 } }) },
   outputs: createDiskOutputStore({ folder }),
   writer: { write: (changes) => writeTo(['history'], changes, { send, clock, indexDeadLetters }) },

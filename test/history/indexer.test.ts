@@ -7,8 +7,8 @@ import { NO_TOTALS, type Session } from '../../functions/domain/session.ts'
 import { documentParts } from '../../functions/search/documents/document-parts.ts'
 import { historyDocuments, mostDocuments } from '../../functions/search/documents/documents.ts'
 import type { HistoryChange, DeadLetter, WriteOutcome } from '../../functions/ports/history-writer.ts'
-import type { RowChange } from '../../functions/ports/message-rows.ts'
 import type { ByteRange } from '../../functions/ports/output-store.ts'
+import { MEMORY_RECORDS, type MemoryRecord as Record } from './memory-records.ts'
 import { callTo, writeLog } from '../generators/messages.ts'
 
 const key = { tenant: 'acme', session: 's-1' }
@@ -26,11 +26,6 @@ const session: Session = {
 const NOW = 1_800_000_000_000
 const SECRET = `ghp_${'aB3dE6gH9jK2mN5pQ8rS1tU4vW7xY0zCaB3d'}`
 
-interface Record {
-  readonly sequence: string
-  readonly at?: number
-  readonly change: RowChange | undefined
-}
 type Fate = (change: HistoryChange) => WriteOutcome
 
 let now = NOW
@@ -45,7 +40,7 @@ function harness(
   const ranges: (ByteRange | undefined)[] = []
   const lives = [...(options.lives ?? [true])]
   const index = createIndexer<Record>({
-    records: { sequence: ({ sequence }) => sequence, at: ({ at }) => at, change: ({ change }) => change },
+    ...MEMORY_RECORDS,
     clock: { now: () => now },
     sessions: { read: async () => ((lives.length > 1 ? lives.shift() : lives[0]) === true ? session : undefined) },
     outputs: {

@@ -47,6 +47,7 @@ function harness(
           },
         },
         sessions: { read: async () => session },
+        reader: { replacements: async () => [] },
         outputs: { read: () => Promise.reject(new Error('no output was offloaded')) },
         writer: (indexDeadLetters) => ({
           async write(changes) {

@@ -153,7 +153,14 @@ function createIndexers({ harness, store, outputs }: Parts, engine: SearchEngine
     const over = <Port extends object>(name: string, port: Port): Port =>
       throughNetwork(harness, process, name, port, () => undefined)
     return createIndexer<StreamRecord>({
-      records: { sequence: ({ sequence }) => sequence, at: ({ at }) => at, change: ({ change }) => change },
+      records: {
+        sequence: ({ sequence }) => sequence,
+        at: ({ at }) => at,
+        change: ({ change }) => change,
+        superseded: () => undefined,
+      },
+      rows: { async *between() {} },
+      reader: { replacements: async () => [] },
       sessions: over('sessions', { read: store.portsFor(clock).sessions.read }),
       outputs: over('outputs', { read: outputs.read }),
       writer: over('index', { write: engine.write }),

@@ -11,7 +11,7 @@ import { documentTokens } from '../../search/tokens/document-tokens.ts'
  * index with another version must be rebuilt. Fields that only new documents have and that no query uses (`searched`,
  * `task`) need no increase.
  */
-export const INDEX_VERSION = 3
+export const INDEX_VERSION = 4
 
 /** A document in the index, without its tokens. */
 export interface Source {
@@ -33,6 +33,7 @@ export interface Source {
   readonly feedback?: readonly Rating[]
   readonly searched?: true
   readonly task?: true
+  readonly superseded?: true
   readonly call?: string
   readonly text: string
   readonly time: number
@@ -63,6 +64,7 @@ export const MAPPING = {
     tool_call: kept,
     status: keyword,
     feedback: keyword,
+    superseded: { type: 'boolean' },
     call: kept,
     text: kept,
     time: { type: 'long' },
@@ -81,7 +83,7 @@ export const documentId = (key: SessionKey, messageId: string, part: string): st
 /** Converts a document for the index. */
 export function indexedDocument(document: HistoryDocument): Source & Readonly<Record<`t_${string}`, string>> {
   const { tenant, session, owner, runId, messageId, part, role, agent, toolName, toolCallId } = document
-  const { status, feedback, searched, task, call } = document
+  const { status, feedback, searched, task, superseded, call } = document
   const { tool, call: callTokens, body, extra } = documentTokens(document)
   const event = eventOf(document, messageId)
   return {
@@ -95,7 +97,7 @@ export function indexedDocument(document: HistoryDocument): Source & Readonly<Re
     part,
     role,
     agent,
-    ...definedFields({ tool: toolName, tool_call: toolCallId, status, feedback, searched, task, call }),
+    ...definedFields({ tool: toolName, tool_call: toolCallId, status, feedback, searched, task, superseded, call }),
     text: document.text,
     time: document.time,
     t_tool: tool.join(' '),

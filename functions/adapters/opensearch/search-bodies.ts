@@ -149,7 +149,7 @@ export const runsBody = (tenant: string, runIds: readonly string[]): object => (
 
 /** Returns the clause for the query's scope and filters. */
 export function scopeClause({ query: { scope, filters }, bound }: Scoped): object {
-  const { since, until, notRun } = filters
+  const { since, until, notRun, superseded } = filters
   const wanted: readonly (readonly [string, string | undefined])[] = [
     ['tenant', scope.tenant],
     ['session', scope.session],
@@ -168,5 +168,10 @@ export function scopeClause({ query: { scope, filters }, bound }: Scoped): objec
   if (filters.sessions !== undefined) filter.push({ terms: { session: filters.sessions } })
   if (bound !== undefined) filter.push({ range: { event: { lt: idPrefixAt(bound + 1) } } })
   if (since !== undefined || until !== undefined) filter.push({ range: { time: timeRange(since, until) } })
-  return { bool: { filter, ...(notRun === undefined ? {} : { must_not: [{ term: { run: notRun } }] }) } }
+  if (superseded === true) filter.push({ term: { superseded } })
+  const mustNot: object[] = [
+    ...(notRun === undefined ? [] : [{ term: { run: notRun } }]),
+    ...(superseded === false ? [{ term: { superseded: true } }] : []),
+  ]
+  return { bool: { filter, ...(mustNot.length === 0 ? {} : { must_not: mustNot }) } }
 }

@@ -6,7 +6,6 @@ import type { Appended, AppendOptions } from '../../domain/messages/imported.ts'
 import { keyOf } from '../../domain/session.ts'
 import type { Session } from '../../domain/session.ts'
 import { lengthOf } from '../../log/import/message-length.ts'
-import { createMarkedRuns } from './imported-replacements.ts'
 import { createClosedTurns, isInput, rowsOf, type PlacedMessage } from './closed-turns.ts'
 import { createSearchedMarks } from './searched-marks.ts'
 import { resumeAt, newImport, writeStep, type AppendDependencies } from './import-step.ts'
@@ -55,7 +54,7 @@ export async function appendClosed(
       'import_gap',
       `\`from\` is ${from}, but only ${stored} messages of this source are stored: it must be at most ${stored}`,
     )
-  const [turns, marked, replacing] = [createClosedTurns(), createSearchedMarks(), createMarkedRuns()]
+  const [turns, marked] = [createClosedTurns(), createSearchedMarks()]
   const writer = newImport(dependencies, session, { source, isCopy, progress, begin })
   const done: { first?: string; last?: string; messages: number } = { messages: 0 }
   let waiting: PlacedMessage[] = []
@@ -79,8 +78,7 @@ export async function appendClosed(
   let place = from
   let skipped: PlacedMessage | undefined
   for await (const message of messages) {
-    const replaces = replacing.take(message)
-    const placed = { ...marked(turns.place(message)), ...definedFields({ replaces }) }
+    const placed = marked(turns.place(message))
     if (++place <= stored) {
       skipped = placed
       writer.cut.stored(message)
@@ -89,10 +87,8 @@ export async function appendClosed(
     }
     if (place === stored + 1 && progress !== undefined && (skipped !== undefined || !isInput(message)))
       await resumeAt(writer, skipped?.turn ?? placed.turn, progress)
-    // The superseded runs are stored by earlier steps than the run that supersedes them.
-    while (replaces !== undefined && waiting.length > 0) await flush(waiting.length)
     if (rowsOfAll(waiting) >= MAX_ROWS || characters > MAX_STEP_CHARACTERS) await flush(wholeRounds(waiting))
-    while (rowsOfAll(waiting) >= MAX_ROWS || characters > MAX_ROUND_CHARACTERS) await flush(waiting.length)
+    while (mustFlush(waiting, characters, placed)) await flush(waiting.length)
     waiting.push(placed)
     characters += lengthOf(message)
   }
@@ -103,6 +99,13 @@ export async function appendClosed(
   await writer.begin?.()
   return { ...done, ...definedFields({ progress }) }
 }
+
+/**
+ * Whether the waiting messages must be stored before the next one waits. Superseded runs are stored by earlier steps than the run
+ * that supersedes them.
+ */
+const mustFlush = (waiting: readonly PlacedMessage[], characters: number, { replaces }: PlacedMessage): boolean =>
+  waiting.length > 0 && (replaces !== undefined || rowsOfAll(waiting) >= MAX_ROWS || characters > MAX_ROUND_CHARACTERS)
 
 /** Number of rows for these messages: their own rows, and one for the run of each turn. */
 const rowsOfAll = (waiting: readonly PlacedMessage[]): number =>

@@ -1,3 +1,5 @@
+import { definedFields } from '../../domain/defined-fields.ts'
+import { createMarkedRuns } from './imported-replacements.ts'
 import type { ClosedMessage } from '../../domain/messages/closed-message.ts'
 import { rowsOfNumbers } from '../../domain/messages/source.ts'
 import { createLoops } from '../../log/import/newest.ts'
@@ -23,6 +25,7 @@ export const rowsOf = (message: ClosedMessage): number =>
 export function createClosedTurns() {
   let turn = 0
   let run: string | undefined
+  const marks = createMarkedRuns()
   let before: ClosedMessage | undefined
   /** Number of completions so far in this turn, by loop. */
   const rounds = createLoops<number>()
@@ -34,7 +37,8 @@ export function createClosedTurns() {
       }
       run = message.run
       before = message
-      return { message, turn, round: message.round ?? roundOf(message) }
+      const replaces = marks.take(message)
+      return { message, turn, round: message.round ?? roundOf(message), ...definedFields({ replaces }) }
     },
   }
 

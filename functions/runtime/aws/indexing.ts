@@ -5,7 +5,9 @@ import { createIndexer } from '../../history/indexer.ts'
 import type { BatchResult } from '../../history/indexer.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { HistoryWriter, DeadLetterSink } from '../../ports/history-writer.ts'
+import type { LogReader } from '../../ports/log-reader.ts'
 import type { Logger } from '../../ports/logger.ts'
+import type { MessageRows } from '../../ports/message-rows.ts'
 import type { OutputStore } from '../../ports/output-store.ts'
 import type { RunQueue } from '../../ports/run-queue.ts'
 import type { SessionDeletion } from '../../ports/session-deletion.ts'
@@ -13,6 +15,8 @@ import type { SessionStore } from '../../ports/session-store.ts'
 
 interface Dependencies {
   readonly sessions: SessionStore
+  readonly reader: Pick<LogReader, 'replacements'>
+  readonly rows: Pick<MessageRows, 'between'>
   readonly deletion: SessionDeletion
   readonly outputs: OutputStore
   readonly writer: HistoryWriter

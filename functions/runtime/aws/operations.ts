@@ -47,7 +47,7 @@ export async function openOperations(environment: string, { region, index, endpo
     clock,
   })
   const rows = createDynamoMessageRows(rowDependencies)
-  const indexing = { sessions: ports.sessions, outputs: ports.outputs, rows }
+  const indexing = { sessions: ports.sessions, reader: ports.reader, outputs: ports.outputs, rows }
   const search = { client: opensearch, alias: index, copies: deployment.search.copies, clock }
   return {
     deployment,

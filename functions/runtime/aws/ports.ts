@@ -51,13 +51,17 @@ export async function openAwsPorts(
     outputs: createS3OutputStore({ client: clients.s3, bucket: aws.bucket }),
     clock,
   })
-  const { sessions, deletion, outputs } = ports
+  const { sessions, reader, deletion, outputs } = ports
+  const messageRows = createDynamoMessageRows(rows)
   const indexDeadLetters = createSqsDeadLetterSink({ client: clients.sqs, queueUrl: indexDeadLetterUrl })
   const search = { client: clients.search, alias: aws.index, indexDeadLetters, clock }
   const report = (error: unknown): void => logger.warn('the run queue failed, trying again', { error: String(error) })
   const queue = createSqsRunQueue({ client: clients.sqs, queueUrl, clock, report })
   const writer = createOpenSearchHistoryWriter(search)
-  const handle = createStreamHandler({ sessions, deletion, outputs, writer, indexDeadLetters, queue, clock, logger })
+  const handle = createStreamHandler({
+    ...{ sessions, reader, rows: messageRows, deletion, outputs, writer },
+    ...{ indexDeadLetters, queue, clock, logger },
+  })
   const positions = createStreamPositions({ client: clients.dynamodb, tableName: aws.table })
   const stream = { client: clients.streams, tableName: aws.table, positions }
   const poller = startStreamPoller({ ...stream, handle, clock, logger })
@@ -70,9 +74,9 @@ export async function openAwsPorts(
     logger,
     async rebuildHistory() {
       const builder = createOpenSearchHistoryBuilder(search)
-      const indexing = { sessions, outputs, indexDeadLetters }
+      const indexing = { sessions, reader, outputs, indexDeadLetters }
       return {
-        ...(await rebuildIndex({ ...indexing, rows: createDynamoMessageRows(rows), builder, clock })),
+        ...(await rebuildIndex({ ...indexing, rows: messageRows, builder, clock })),
         removed: 0,
       }
     },

@@ -1,6 +1,8 @@
 import type { Context, DynamoDBBatchResponse, DynamoDBRecord, DynamoDBStreamEvent } from 'aws-lambda'
 import type { StreamRecord } from '../../adapters/dynamodb/stream/row-records.ts'
 import { createDynamoSessionDeletion } from '../../adapters/dynamodb/log/sessions/deletion/session-deletion.ts'
+import { createDynamoLogReader } from '../../adapters/dynamodb/log/messages/log-reader.ts'
+import { createDynamoMessageRows } from '../../adapters/dynamodb/stream/message-rows.ts'
 import { createDynamoSessionStore } from '../../adapters/dynamodb/log/sessions/session-store.ts'
 import { createSystemClock } from '../../adapters/memory/system-clock.ts'
 import { createOpenSearchClient } from '../../adapters/opensearch/client.ts'
@@ -61,6 +63,8 @@ function openStores(
   const report = (error: unknown): void => logger.warn('the run queue failed', { error: String(error) })
   return {
     sessions: createDynamoSessionStore(rows),
+    reader: createDynamoLogReader(rows),
+    rows: createDynamoMessageRows(rows),
     deletion: createDynamoSessionDeletion(rows),
     outputs,
     indexDeadLetters,

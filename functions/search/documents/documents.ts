@@ -23,6 +23,8 @@ const CALL_IN_RESULT = 1_000
 interface SessionOf {
   readonly key: SessionKey
   readonly owner?: string
+  /** Whether another run has superseded the message's run. */
+  readonly superseded?: boolean
 }
 
 /**
@@ -120,6 +122,7 @@ function makersOf(
     tenant: session.key.tenant,
     session: session.key.session,
     ...definedFields({ owner: session.owner }),
+    ...(session.superseded === true ? { superseded: true as const } : {}),
     runId: message.runId,
     messageId: message.id,
     agent: message.agent,

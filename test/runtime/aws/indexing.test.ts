@@ -33,6 +33,7 @@ function open(options: { readonly refused?: string; readonly queueFails?: boolea
   const hints: SessionKey[] = []
   const handle = createStreamHandler({
     ...harness.ports,
+    rows: { async *between() {} },
     indexDeadLetters: { send: async (message) => void deadLettered.push(message) },
     queue: {
       send: async (hint) => {

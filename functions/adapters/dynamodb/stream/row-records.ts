@@ -5,7 +5,7 @@ import type { MessageRow, RowRecords } from '../../../ports/message-rows.ts'
 import type { OutputStore } from '../../../ports/output-store.ts'
 import { numberAt, requiredText, textAt, type Item } from '../attributes.ts'
 import { createBodies, type Bodies } from '../log/messages/bodies.ts'
-import { EXPIRY, sessionOf } from '../keys.ts'
+import { EXPIRY, REPLACEMENT_PREFIX, sessionOf } from '../keys.ts'
 import { messageOf } from '../log/messages/message-item.ts'
 
 /** A record of the table's stream, as passed to a Lambda function or returned by the client of the streams. */
@@ -37,6 +37,14 @@ export function createDynamoRowRecords({ outputs }: { readonly outputs: OutputSt
       if (before === undefined || !isMessage(before)) return undefined
       const { message: _, ...removed } = rowOf(bodies, before)
       return { removed }
+    },
+    superseded({ dynamodb }) {
+      const item = dynamodb?.NewImage
+      if (item === undefined || textAt(item, 'sk')?.startsWith(REPLACEMENT_PREFIX) !== true) return undefined
+      const [from, through] = [textAt(item, 'first'), textAt(item, 'last')]
+      return from === undefined || through === undefined
+        ? undefined
+        : { key: sessionOf(item), range: { from, through } }
     },
   }
 }

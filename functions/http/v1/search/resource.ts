@@ -26,6 +26,7 @@ export function searchHitResource(entry: HistoryEntry): z.input<typeof SearchHit
       origin: entry.origin,
       pointer: isToolEvent ? pointerTo(entry.messageId) : undefined,
     }),
+    ...definedFields({ superseded_by: entry.supersededBy }),
     agent: entry.agent,
     ...definedFields({ owner: entry.owner }),
     created_at: timeText(entry.time),

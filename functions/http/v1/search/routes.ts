@@ -59,7 +59,8 @@ export function searchRoutes(app: App, { service, shared, clock }: RouteDependen
 function askedBy(query: z.output<typeof searchQuery>, serverTime: number): Omit<HistoryQuery, 'scope'> {
   const { q, limit, sort, role, tool, status, session, owner, agent, feedback, since, until, after, group } = query
   const metadata = metadataFilters(query)
-  const written = { role, tool, status, session, owner, agent, feedback, since, until }
+  const superseded = query.superseded === undefined ? undefined : query.superseded === 'true'
+  const written = { role, tool, status, session, owner, agent, feedback, since, until, superseded }
   const filters = filtersOf({ ...written, ...(metadata.length === 0 ? {} : { metadata }) })
   const now = query.now === undefined ? serverTime : timeAt(query.now)
   const asked = query.dates === 'words' ? undefined : { now, timeZone: query.time_zone }

@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi'
-import { agentName, cursor, moment, page, pageLimit, person, sessionId, time, ulid } from '../fields.ts'
+import { agentName, cursor, moment, page, pageLimit, person, sessionId, supersededBy, time, ulid } from '../fields.ts'
 import { MATCH_PLACES, MAX_MORE } from '../../../domain/history.ts'
 import { isTimeZone } from '../../../search/dates/calendar.ts'
 import { withMetadata } from '../metadata-filter.ts'
@@ -20,6 +20,7 @@ export const SearchHitSchema = z
       .openapi({ description: '`metadata.folder` of the session: where its work was done.' }),
     message_id: ulid,
     run_id: ulid,
+    superseded_by: supersededBy,
     role: historyRole,
     label,
     tool_name: z.string().optional(),
@@ -97,6 +98,9 @@ export const searchQuery = withMetadata({
   agent: agentName.optional(),
   feedback: z.enum(['positive', 'negative']).optional().openapi({
     description: 'Only messages with this rating.',
+  }),
+  superseded: z.enum(['true', 'false']).optional().openapi({
+    description: '`false`: only what no other run has replaced. `true`: only what a run has replaced.',
   }),
   since: moment.optional().openapi({ description: 'Entries from this date or time on.' }),
   until: moment.optional().openapi({ description: 'Entries up to this time, or up to the end of this date.' }),

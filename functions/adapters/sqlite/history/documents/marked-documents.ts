@@ -22,6 +22,8 @@ export interface MarkedRow extends MessageRow {
   readonly tenant: string
   readonly session: string
   readonly owner: string | null
+  /** 1 if another run has superseded the message's run, otherwise 0. */
+  readonly superseded: number
 }
 
 export interface Documents {
@@ -41,7 +43,10 @@ export interface MarkedDocuments {
   readonly most: number
 }
 
-const SELECT_MARKED = `${SELECT_MESSAGES.replace('SELECT', 'SELECT m.number, s.tenant, s.session, s.owner,')}
+const IS_SUPERSEDED =
+  'EXISTS (SELECT 1 FROM replacements p WHERE p.session = m.session AND p.start <= r.id AND p.run > r.id)'
+
+const SELECT_MARKED = `${SELECT_MESSAGES.replace('SELECT', `SELECT m.number, s.tenant, s.session, s.owner, ${IS_SUPERSEDED} AS superseded,`)}
   JOIN sessions s ON s.number = m.session JOIN historyMarks h ON h.message = m.number WHERE m.number = ? AND s.live = 1`
 
 /**
@@ -100,7 +105,8 @@ function documentsOf(
   message: Message,
 ): AsyncGenerator<HistoryDocument> {
   const key = { tenant: row.tenant, session: row.session }
-  const session = row.owner === null ? { key } : { key, owner: fromColumn(row.owner) }
+  const superseded = row.superseded === 1
+  const session = row.owner === null ? { key, superseded } : { key, superseded, owner: fromColumn(row.owner) }
   let reported = false
   return projectMessage(message, session, async function* (result) {
     try {

@@ -176,8 +176,8 @@ function createBatch({ database, reader, vocabulary, wordsOf, pending }: Batchin
     replaceSome,
     replace(key, messageId, documents) {
       const [document] = documents
-      // Only an assistant's message may change while its texts remain equal.
-      if (document?.role === 'assistant') {
+      // A rating or a replacement changes a message while its texts remain equal.
+      if (document?.role === 'assistant' || document?.superseded === true) {
         const { rows, runs } = gather(document)
         const known = findMessage(database, rows, key, messageId)
         if (known !== undefined && rescope({ database, wordsOf }, known, documents)) {

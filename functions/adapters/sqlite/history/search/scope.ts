@@ -6,8 +6,13 @@ import { coveringTokens, hourOf, MARK, tokensOfHour } from './time-tokens.ts'
 
 /** Returns all filter tokens of a document, joined by spaces. */
 export function scopeText(document: HistoryDocument): string {
-  const { feedback = [] } = document
-  const texts = [sharedText(document), kindText(document), ...feedback.map((rating) => token('f', rating))]
+  const { feedback = [], superseded } = document
+  const texts = [
+    sharedText(document),
+    kindText(document),
+    ...feedback.map((rating) => token('f', rating)),
+    ...optional(superseded, () => SUPERSEDED),
+  ]
   return texts.join(' ')
 }
 
@@ -76,6 +81,7 @@ export function boundsOf(scope: HistoryScope, filters: HistoryFilters): Bounds {
     ...optional(filters.status, (status) => token('x', status)),
     ...optional(filters.feedback, (rating) => token('f', rating)),
     ...optional(filters.agent, (agent) => token('a', agent)),
+    ...(filters.superseded === true ? [SUPERSEDED] : []),
   ].map(quote)
   const times = coveringTokens(filters.since, filters.until)
   const sessions = filters.sessions?.map((session) => sessionToken(tenant, session))
@@ -85,7 +91,10 @@ export function boundsOf(scope: HistoryScope, filters: HistoryFilters): Bounds {
       ...optional(times, (tokens) => anyExpression(tokens.map(quote))),
       ...optional(sessions, anyExpression),
     ],
-    not: optional(filters.notRun, (run) => quote(token('u', run))),
+    not: [
+      ...optional(filters.notRun, (run) => quote(token('u', run))),
+      ...(filters.superseded === false ? [quote(SUPERSEDED)] : []),
+    ],
   }
 }
 
@@ -141,3 +150,6 @@ const REMEMBERED = 1_000
 
 const optional = <Value>(value: Value | undefined, make: (value: Value) => string): string[] =>
   value === undefined ? [] : [make(value)]
+
+/** Token of the documents of superseded runs. */
+const SUPERSEDED = token('p', 'superseded')

@@ -1,0 +1,64 @@
+import { definedFields } from '../domain/defined-fields.ts'
+import { TooltrailError } from '../domain/errors.ts'
+import type { HistoryHit, HistoryPage, HistoryQuery } from '../domain/history.ts'
+import { readCursor, writeCursor } from './cursor.ts'
+
+type SearchOnce = (query: HistoryQuery) => Promise<HistoryPage>
+
+/**
+ * Searches so that superseded hits follow all others, over all pages. The hits that are not superseded are listed first. A list
+ * by time, and a search that filters by `superseded`, is not changed.
+ */
+export async function searchSupersededLast(query: HistoryQuery, search: SearchOnce): Promise<HistoryPage> {
+  if (query.filters.superseded !== undefined || (query.sort ?? 'relevance') !== 'relevance') return search(query)
+  const current = { ...query, filters: { ...query.filters, superseded: false } }
+  const superseded = { ...query, filters: { ...query.filters, superseded: true } }
+  const { after, ...start } = superseded
+  if (after !== undefined && isStart(superseded, after)) return withoutShown(query, await search(start), search)
+  const first = await unlessForeign(() => search(current))
+  if (first === undefined) return withoutShown(query, await search(superseded), search)
+  if (first.next !== undefined) return first
+  const left = query.limit - first.hits.length
+  const second = await search({ ...start, limit: Math.max(1, left) })
+  if (left === 0) return second.hits.length === 0 ? first : { ...first, next: startOf(superseded) }
+  const rest = await withoutShown(query, second, search)
+  const incomplete = first.incomplete ?? rest.incomplete
+  return { ...first, hits: [...first.hits, ...rest.hits], ...definedFields({ next: rest.next, incomplete }) }
+}
+
+/** Cursor of the beginning of the superseded hits. */
+const startOf = (query: HistoryQuery): string => writeCursor(query, [[1, 1]])
+
+function isStart(query: HistoryQuery, after: string): boolean {
+  try {
+    return readCursor(query, after, [1])[0] === 1n
+  } catch (error) {
+    if (isForeign(error)) return false
+    throw error
+  }
+}
+
+/** Returns undefined if the cursor belongs to the superseded hits. */
+async function unlessForeign(search: () => Promise<HistoryPage>): Promise<HistoryPage | undefined> {
+  try {
+    return await search()
+  } catch (error) {
+    if (isForeign(error)) return undefined
+    throw error
+  }
+}
+
+const isForeign = (error: unknown): boolean => error instanceof TooltrailError && error.code === 'cursor_not_found'
+
+/** In groups: removes hits of sessions that have a hit among those that are not superseded. */
+async function withoutShown(query: HistoryQuery, page: HistoryPage, search: SearchOnce): Promise<HistoryPage> {
+  if (query.group === undefined) return page
+  const { after: _, group: __, ...ungrouped } = query
+  const hits: HistoryHit[] = []
+  for (const hit of page.hits) {
+    const filters = { ...query.filters, session: hit.session, superseded: false }
+    const shown = await search({ ...ungrouped, filters, limit: 1 })
+    if (shown.hits.length === 0) hits.push(hit)
+  }
+  return { ...page, hits }
+}
