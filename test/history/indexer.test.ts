@@ -24,6 +24,8 @@ const session: Session = {
 }
 
 const NOW = 1_800_000_000_000
+/** Added to the revision of a removal. */
+const REMOVED = 2 ** 41
 const SECRET = `ghp_${'aB3dE6gH9jK2mN5pQ8rS1tU4vW7xY0zCaB3d'}`
 
 type Fate = (change: HistoryChange) => WriteOutcome
@@ -121,20 +123,20 @@ test('if the newest state of a message cannot be written, the first record of th
   expect(await index([stored('1', hello), stored('2', listing, 1), stored('3', listing, 2)])).toEqual({ failed: ['2'] })
 })
 
-test('the removal of a row removes all documents that it can have, with the next revision', async () => {
+test('the removal of a row removes all documents that it can have, as newer than all of them', async () => {
   const { index, written } = harness({ lives: [false] })
   await index([stored('1', listing, 2), removed('2', listing, 2, 2)])
   expect(written).toEqual([
-    { key, messageId: listing.id, revision: 3, documents: [], removed: ['c', 'c1', 'r0', 'r1'] },
+    { key, messageId: listing.id, revision: 2 + REMOVED, documents: [], removed: ['c', 'c1', 'r0', 'r1'] },
   ])
 })
 
-test('a late record of a deleted session becomes a removal with the next revision', async () => {
+test('a late record of a deleted session becomes a removal that is newer than its documents', async () => {
   const { index, written } = harness({ lives: [false] })
   expect(await index([stored('1', listing, 2), stored('2', hello)])).toEqual({ failed: [] })
   expect(written).toEqual([
-    { key, messageId: listing.id, revision: 3, documents: [], removed: ['c', 'c1', 'r0', 'r1'] },
-    { key, messageId: hello.id, revision: 2, documents: [], removed: ['u'] },
+    { key, messageId: listing.id, revision: 2 + REMOVED, documents: [], removed: ['c', 'c1', 'r0', 'r1'] },
+    { key, messageId: hello.id, revision: 1 + REMOVED, documents: [], removed: ['u'] },
   ])
 })
 
@@ -147,7 +149,7 @@ test('documents written while their session was being deleted are removed again'
   const { index, written } = harness({ lives: [true, false] })
   expect(await index([stored('1', listing, 2)])).toEqual({ failed: [] })
   expect(written).toHaveLength(2)
-  expect(written[1]).toEqual({ key, messageId: listing.id, revision: 3, documents: [], removed: ['c', 'r0'] })
+  expect(written[1]).toEqual({ key, messageId: listing.id, revision: 2 + REMOVED, documents: [], removed: ['c', 'r0'] })
 })
 
 test('a record fails if its documents of a deleted session cannot be removed again', async () => {

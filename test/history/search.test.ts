@@ -22,9 +22,9 @@ const ALL_LIVE: Sessions = {
 /** An index whose searches find these messages. */
 function indexOf(hits: readonly { id: string; role: HistoryRole; snippet?: string }[], next?: string): HistoryIndex {
   return {
-    search: () =>
+    search: ({ filters }) =>
       Promise.resolve({
-        hits: hits.map(({ id, role, snippet = 'the snippet' }): HistoryHit => ({
+        hits: (filters.superseded === true ? [] : hits).map(({ id, role, snippet = 'the snippet' }): HistoryHit => ({
           session: 's-1',
           runId: 'run-1',
           messageId: id,

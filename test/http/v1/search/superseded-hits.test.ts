@@ -62,7 +62,7 @@ test('lists by time keep superseded hits in their place', async () => {
 })
 
 test.each([1, 2, 50])(
-  'in groups, a session is listed by its superseded hit only if it has no other, in pages of %i',
+  'in groups, a session has a superseded hit only without others, in pages of %i',
   async (limit) => {
     const hits = await search(`q=walrus&group=session&limit=${limit}`)
     expect(hits.map(({ session_id: session }) => session)).toEqual(['one', 'two'])

@@ -71,7 +71,7 @@ test('a fork has the marks of its own runs', async () => {
 test('a fork before the run that replaced others has no marks', async () => {
   await talk()
   const through = (await messagesOf('s')).find((message) => textOf(message) === 'B')?.id
-  await expectJson(harness, 201, 'POST', '/v1/sessions/s/fork', { id: 'copy', message_id: through })
+  await expectJson(harness, 201, 'POST', '/v1/sessions/s/fork', { id: 'copy', through })
   expect(await marksOf('copy')).toEqual(['a', 'A', 'b', 'B'].map((text) => [text, undefined]))
 })
 
