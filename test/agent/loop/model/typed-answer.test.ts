@@ -5,7 +5,8 @@ import { createSystemClock } from '../../../../functions/adapters/memory/system-
 import type { JsonFormat, RequestSettings } from '../../../../functions/domain/runs/request-settings.ts'
 import { readAnswer } from '../../../../functions/log/request/answer-fit.ts'
 import { until } from '../../../eventually.ts'
-import { makeTool, openHarness } from '../../harness.ts'
+import { ModelError } from '../../../../functions/ports/model.ts'
+import { completionOf, makeTool, openHarness } from '../../harness.ts'
 import type { Harness, Turn } from '../../harness.ts'
 
 let harness: Harness | undefined
@@ -133,6 +134,52 @@ test('a holder that takes over after a kill at the second request repeats the fi
   const ended = await other.settled(runId)
   expect(ended).toMatchObject({ status: 'completed', output: GOOD, usage: { totalTokens: 17 } })
   expect(other.requests).toEqual(requests)
+})
+
+test('a format that the provider refuses is described by the instructions, also in later requests', async () => {
+  const accepts: (text: string) => Turn = (text) =>
+    async function* (request) {
+      if (request.describesFormat !== true)
+        throw new ModelError('invalid_request', 'unknown field', { retryable: false, status: 400 })
+      yield { type: 'completion', completion: completionOf({ text }) }
+    }
+  const { ended, codes, requests } = await run([accepts('no'), accepts('no'), accepts(GOOD)])
+  expect([ended.output, codes]).toEqual([GOOD, ['request_repaired']])
+  expect(requests.map(({ describesFormat }) => describesFormat)).toEqual([undefined, true, true])
+})
+
+test('the answer of a member is checked against the format of its agent', async () => {
+  const task = { member: 'scout', task: 'look' }
+  const delegate = { calls: [{ name: 'delegate_task_to_member', arguments: JSON.stringify(task) }] }
+  const script = [{ text: 'no' }, { text: 'no' }]
+  const team = { scout: { script, policies: { responseFormat: format } } }
+  const { ended, codes, log } = await run([delegate, { text: 'done' }], { team, settings: {} })
+  expect([ended.status, codes]).toEqual(['completed', ['output_not_of_schema']])
+  const warned = ended.notices?.find((one) => one.type === 'warning')
+  expect(warned).toMatchObject({ agent: 'scout' })
+  expect((await log()).filter(({ agent, role }) => agent === 'scout' && role === 'assistant')).toHaveLength(1)
+})
+
+test('settings that come with results hold from the next round on, the tool choice for that round alone', async () => {
+  const ask = { name: 'ask', description: 'Asks.', parameters: { type: 'object' } }
+  const calls = (id: string) => ({ calls: [{ id, name: 'ask' }] })
+  harness = await openHarness({ script: [calls('a'), calls('b'), { text: GOOD }] })
+  const { submit, settled, service, session, requests } = harness
+  const runId = await submit('go', { clientTools: [ask] })
+  await settled(runId)
+  const output = [{ type: 'text', text: '42' }] as const
+  const settings: RequestSettings = { ...typed, toolChoice: 'required' }
+  await service.resolve(session, runId, [{ toolCallId: 'a', output }], { here: true }, { settings })
+  await until(() => requests.length === 2)
+  expect(await settled(runId)).toMatchObject({ status: 'paused' })
+  await service.resolve(session, runId, [{ toolCallId: 'b', output }], { here: true })
+  expect(await settled(runId)).toMatchObject({ status: 'completed', output: GOOD })
+  const sent = requests.map(({ toolChoice, responseFormat }) => [toolChoice, responseFormat?.type])
+  expect(sent).toEqual([
+    ['auto', undefined],
+    ['required', 'json_schema'],
+    ['auto', 'json_schema'],
+  ])
 })
 
 describe('the options of a run', () => {
