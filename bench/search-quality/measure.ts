@@ -26,9 +26,7 @@ const { values: options } = parseArgs({
 const sets: QuestionSet[] = await readOpenSets()
 if (options.locomo !== undefined) sets.push(readChats('LoCoMo', options.locomo))
 if (options.realtalk !== undefined) sets.push(readChats('REALTALK', options.realtalk))
-const lines: object[] = []
 for (const shared of Map.groupBy(sets, ({ documents }) => documents).values()) await measure(shared)
-record(lines)
 
 /** Measures all engines on sets with the same documents. An engine is closed before the next one opens. */
 async function measure(shared: readonly QuestionSet[]): Promise<void> {
@@ -39,12 +37,13 @@ async function measure(shared: readonly QuestionSet[]): Promise<void> {
   if (options.baselines) opens.push(...(await openBaselines(documents)))
   for (const open of opens) {
     const engine = await open()
-    for (const set of shared) report(engine, set, await askAll(engine, set))
+    for (const set of shared) record(report(engine, set, await askAll(engine, set)))
     await engine.close()
   }
 }
 
-function report(engine: Engine, set: QuestionSet, all: readonly Answer[]): void {
+/** Prints the figures of a set. Returns them as lines for the file. */
+function report(engine: Engine, set: QuestionSet, all: readonly Answer[]): object[] {
   // Odd lines only check, so they are not even counted before the end.
   const answers = options.check ? all : all.filter(({ half }) => half !== 'odd')
   const groups = new Map([
@@ -63,10 +62,12 @@ function report(engine: Engine, set: QuestionSet, all: readonly Answer[]): void 
     ['', 'questions', 'hit@1', 'hit@10', 'hit@20', 'MRR', 'ms p50', 'p95'],
     figures.map(([group, found]) => row(group, found)),
   )
-  for (const [group, { questions, hit1, hit10, hit20, mrr }] of figures)
-    lines.push({ set: set.name, engine: engine.name, group, questions, ...rounded({ hit1, hit10, hit20, mrr }) })
   if (options.misses)
     for (const { kind, text, rank } of answers) if (rank > 10) console.log(`  missed (${kind}, ${rank}): ${text}`)
+  return figures.map(([group, { questions, hit1, hit10, hit20, mrr }]) => ({
+    ...{ set: set.name, engine: engine.name, group, questions },
+    ...rounded({ hit1, hit10, hit20, mrr }),
+  }))
 }
 
 function rounded(figures: Readonly<Record<string, number>>): Record<string, number> {
