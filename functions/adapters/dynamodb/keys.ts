@@ -56,8 +56,8 @@ export const contextKey = (key: SessionKey): ItemKey => ({ pk: partitionOf(key),
 export const expiryKey = (key: SessionKey): ItemKey => ({ pk: partitionOf(key), sk: EXPIRY })
 export const runKey = (key: SessionKey, id: string): ItemKey => ({ pk: partitionOf(key), sk: RUN_PREFIX + id })
 /**
- * Key of the mark of a queued run whose input will become a message of the active run. Such runs are found without reading the
- * queue.
+ * Key of the mark of a queued run that steers: its input will become a message of the active run. With these marks,
+ * such runs are found without reading the queue.
  */
 export const steeringKey = (key: SessionKey, id: string): ItemKey => ({
   pk: partitionOf(key),
@@ -117,15 +117,15 @@ export const OLD_GROUP_PREFIX = 'sessions#'
  */
 export const sessionsGroups = (tenant: string): string[] =>
   Array.from({ length: LIST_SHARDS }, (_, shard) => `${OLD_GROUP_PREFIX}${tenant}#${shard}`)
-/** Returns all partitions of a tenant's list of deliveries of one kind. */
+/** Returns the partitions that list a tenant's deliveries of one kind. */
 export const deliveryGroups = (tenant: string, kind: string): string[] =>
   Array.from({ length: LIST_SHARDS }, (_, shard) => `deliveries#${tenant}#${kind}#${shard}`)
-/** Returns the list partition of a delivery, by its kind. */
+/** Returns the partition that lists this session's deliveries of one kind. */
 export const deliveryGroup = (key: SessionKey, kind: string): string =>
   `deliveries#${key.tenant}#${kind}#${firstByte(partitionOf(key)) % LIST_SHARDS}`
 /** Returns the partition that earlier versions used for an owner's list. */
 export const ownerGroup = (tenant: string, owner: string): string => `owner#${tenant}#${hashOf(owner)}`
-/** Returns the list partition of a delivery by its kind and the hash of its session's owner. */
+/** Returns the partition that lists an owner's deliveries of one kind. */
 export const ownersDeliveries = (tenant: string, kind: string, ownerHash: string): string =>
   `owner_deliveries#${tenant}#${kind}#${ownerHash}`
 
