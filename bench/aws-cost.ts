@@ -95,7 +95,7 @@ async function* complete(request: ModelRequest): AsyncGenerator<ModelEvent, void
   yield { type: 'completion', completion: completionOf(turn) }
 }
 
-/** Prints the requests of a turn. A request that ends before the next mark is one that the loop awaits. */
+/** Prints the requests and marks of a turn by time. The loop awaits each request that ends before the next mark. */
 function printTrace(requests: readonly MeteredRequest[]): void {
   const origin = requests[0]?.begun ?? 0
   const lines = [

@@ -18,8 +18,8 @@ import { startSlackServer } from '../test/slack-server/slack-server.ts'
 import { printTable, quantile, timed } from './report.ts'
 
 /**
- * Measures how long a person in Slack waits for the first status and for the first text. The model's time does not
- * count, because it emits its first words at once.
+ * Measures how long a person in Slack waits for the first status and for the first text. The model emits its first
+ * words at once, so its time does not count.
  *
  * The reference is a bot without a log, in the same run. It checks the signature, answers 200, and makes the same two
  * calls to the same Slack. The two contenders alternate, one event at a time.

@@ -24,7 +24,7 @@ const POLL_INTERVAL_MS = 50
 const MAX_WAIT_MS = 60_000
 const SESSIONS = 20
 const TENANT = 'default'
-/** Length of a message id. The event of each of its documents begins with it. */
+/** Length of a message id. The field `event` of each document of a message begins with the message's id. */
 const ID = 26
 
 const engines = await startAwsEngines('index-lag')

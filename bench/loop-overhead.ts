@@ -5,13 +5,13 @@ import { printTable, quantile } from './report.ts'
 
 /**
  * Measures the cost that the loop adds to a round. The model completes at once. Two parallel calls with 2 KB results
- * end together and share a commit. The reference inserts the same bytes into bare SQLite in as many transactions: the
- * round with its calls, then both results. Each contender has a separate, warm process. Contenders alternate, so that
- * other work on the machine affects all of them.
+ * end together and share a commit. The reference inserts the same bytes into bare SQLite in the same number of
+ * transactions: the round with its calls, then both results. Each contender has a separate, warm process. Contenders
+ * alternate, so that other work on the machine affects all of them.
  *
  * Each contender is measured twice: with the durability of the program (WAL, synchronous FULL), and without any sync.
- * An fsync costs twice as much after a pause as right after another one. So the cost without fsyncs cannot be computed
- * from the time that fsyncs take in a loop without pauses.
+ * The cost without fsyncs is measured and not computed, because the cost of an fsync varies: an fsync costs twice as
+ * much after a pause as right after another one.
  *
  * The history index has two costs. Marks are written in the commits of the log. Documents, with their words in the
  * full-text tables, are written later: when the process is idle, or when a search arrives. The reference for the

@@ -18,7 +18,7 @@ import { printTable, quantile, timed } from './report.ts'
  */
 const SIZES = [10_000, 100_000, 1_000_000]
 const OF_AN_OWNER = 100
-/** Out of this many sessions, one has a failed run, one is due, and one has expired. */
+/** Among each group of this many sessions, one has a failed run, one is due, and one has expired. */
 const RARE = 5_000
 const TENANTS = 1_000
 const PAGE = 50

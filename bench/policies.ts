@@ -35,9 +35,9 @@ const harness = await openDynamoHarness({
 })
 const { meter, ports, key } = harness
 
-/** The decisions before the current turn: those about images, the truncation and the summary of the request. */
+/** The decisions that were made before the current turn: about images, about the truncation, and about the summary. */
 let known: readonly unknown[] = []
-/** Numbers of write requests of the turns, by the kinds of decisions that a turn made. */
+/** For each combination of decisions: the numbers of write requests of the turns that made these decisions. */
 const found = new Map<string, number[]>()
 for (number = 1; number <= TURNS; number++) {
   const first = meter.requests.length

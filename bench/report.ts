@@ -18,7 +18,7 @@ export function printTable(
 
 const shown = (value: number): string => (Number.isInteger(value) ? String(value) : value.toFixed(value < 10 ? 3 : 1))
 
-/** Returns a quantile: the value below which this `share` (0 to 1) of the values is. */
+/** Returns a quantile of the values. `share` (0 to 1) is the share of the values that are less than the quantile. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((left, right) => left - right)
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN

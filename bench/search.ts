@@ -175,7 +175,7 @@ async function reportSearch(database: Database, queries: readonly { kind: string
   )
 }
 
-/** Reads the rows that a search would read without an index: every row, and all words of the query in it. */
+/** Reads the rows that contain all words of the query. A search without an index would compare every row. */
 function scan(database: Database, text: string): unknown[] {
   const words = text.split(' ').slice(0, 4)
   return readAll(

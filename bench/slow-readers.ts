@@ -8,14 +8,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { printTable } from './report.ts'
 
 /**
- * Measures the memory that the program spends on clients that read nothing. `--only <case>` selects one case.
- * `--clients <n>` is the number of clients. `--runs <n>` is the number of runs; default: three.
+ * Measures the memory that the program spends on clients that read nothing. `--only <case>` measures only one case.
+ * `--clients <n>` sets the number of clients. `--runs <n>` sets the number of runs; default: three.
  *
- * First, some clients read everything. Then measures how much the memory grows, including garbage: with all further
- * clients, and with only the second half of them. The second half reuses heap memory that the first half needed for
- * garbage. Another program shows the memory held without garbage. Figures are per client.
+ * First, some clients read everything. Then two equal groups of further clients connect. Figures are per client. Two
+ * figures show the growth of memory, including garbage: for both groups, and for the second group only. The second
+ * group reuses heap memory of the first group's garbage. Another program shows the memory held without garbage.
  *
- * Also measures the latency of the health check during this. Shows the minimum and maximum of all runs, each of which
+ * Meanwhile, also measures the latency of the health check. Prints the minimum and maximum of all runs, each of which
  * starts new programs. Needs Linux.
  */
 const root = join(import.meta.dirname, '..')

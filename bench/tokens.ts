@@ -13,8 +13,8 @@ import { printTable, quantile } from './report.ts'
 
 /**
  * Measures the error of the token estimate of requests, compared with real tokenizers. Estimates each turn of the
- * recorded conversations twice: without any reported usage, and with the usage of earlier completions. The tokenizers
- * of some providers are not published. A provider that counts twice as many tokens represents them.
+ * recorded conversations twice: without any reported usage, and with the usage of earlier completions. Some providers
+ * do not publish their tokenizers. An invented tokenizer that counts twice as many tokens represents them.
  */
 /** Tokens of a message in addition to its text. */
 const MESSAGE = 4

@@ -8,7 +8,7 @@ const ROOT = resolve(import.meta.dirname, '..')
 
 /**
  * `npm pack` runs this program before packing and, with `clean`, after it. The package contains JavaScript, because
- * Node does not run TypeScript in `node_modules`. Until `clean`, each compiled file is next to its source.
+ * Node does not run TypeScript in `node_modules`. While `npm pack` runs, each compiled file is next to its source.
  */
 if (argv[2] === 'clean')
   for (const source of globSync('functions/**/*.ts', { cwd: ROOT }))

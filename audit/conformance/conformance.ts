@@ -60,7 +60,7 @@ function argumentsOf({ needs }: Suite): string[] | undefined {
   return needs === 'openresponses' ? ['--suite', resolve(folder)] : ['--fixtures', resolve(folder)]
 }
 
-/** Runs a suite. Returns its result; undefined if it ended before it had one. */
+/** Runs a suite. Returns its result; undefined if the suite ended without a result. */
 async function run({ name }: Suite, argv: readonly string[]): Promise<SuiteResult | undefined> {
   const folder = mkdtempSync(join(tmpdir(), 'tooltrail-results-'))
   const file = join(folder, 'results.json')

@@ -35,7 +35,7 @@ export function createRandomModel(dice: Dice, report: (problem: string) => void)
   }
 
   /**
-   * Checks that each request begins with the whole previous request. After a summary was stored, it may begin
+   * Checks that each request begins with the whole previous request. After a new summary, the request may begin
    * differently (promises R5).
    */
   function checkPrefix({ messages }: ModelRequest): void {

@@ -3,7 +3,7 @@ import type { ClosedMessage } from '../../functions/domain/messages/closed-messa
 import type { Message } from '../../functions/domain/messages/message.ts'
 import type { World } from './world.ts'
 
-/** Accepted inputs: the run of each text. */
+/** The run of each accepted input, by the input's text. */
 export type Accepted = Map<string, string>
 
 const CLIENT_TOOL = { name: 'ask', description: 'ask', parameters: { type: 'object' } }

@@ -47,7 +47,7 @@ let unnoticed = 0
 for (const { guard, kindOf } of values.wanted) {
   const { modules, delivery, remove } = await loadWithout(guard)
   const { failure } = await explore(sqliteMemoryEngine(modules), kindOf(delivery), {
-    // If no schedule can detect that the guard is missing, a fifth of the schedules is enough.
+    // If no schedule can detect that the guard is missing, only a fifth of the schedules run.
     schedules: values.schedules / (guard.backedBy === undefined ? 1 : 5),
     seed: values.seed,
     steps: 120,

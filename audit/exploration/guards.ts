@@ -10,8 +10,8 @@ export interface Guard {
   readonly name: string
   readonly edits: readonly Edit[]
   /**
-   * The name of another guard of this engine that makes an equal check. Set if no schedule can therefore detect that
-   * this guard is missing.
+   * The name of another guard of this engine that makes an equal check. If set, no schedule can detect that this guard
+   * is missing.
    */
   readonly backedBy?: string
 }

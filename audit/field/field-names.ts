@@ -54,8 +54,9 @@ const FIELD = /\bfield\/([\p{L}\p{N}_-]+)(?:\/([\p{L}\p{N}_.-]*[\p{L}\p{N}_]))?/
  * Reads the case, the variant, the wires and the engines from the names of a test and its suites, the outermost suite
  * first. Undefined if no name contains `field/<case>`.
  *
- * A wire or engine is a whole segment between `·`, `,`, `:`, `|`, parentheses or dashes. It may also be a word that
- * follows the variant directly; the word `on` before it is skipped.
+ * A name is split into segments at `·`, `,`, `:`, `|`, parentheses and dashes. A whole segment may name a wire or an
+ * engine. Words that directly follow the variant may name wires and engines too. The word `on` before such a name is
+ * skipped.
  */
 export function readFieldName(names: readonly string[]): FieldTest | undefined {
   const found = names.map((name) => FIELD.exec(name)).find((match) => match !== null)

@@ -57,7 +57,10 @@ function expectedCases(): readonly string[] {
   return process.env['FIELD_PROJECTS'] === 'all' ? [...FIELD_CASES.keys()] : []
 }
 
-/** `FIELD_CASE` limits the table to one case; `npm run test:field -- <case>` sets it. */
+/**
+ * Whether the table contains this case. `npm run test:field -- <case>` sets `FIELD_CASE`, which limits the table to one
+ * case.
+ */
 const isWanted = (name: string): boolean => [undefined, '', name].includes(process.env['FIELD_CASE'])
 
 const firstLine = (text: string): string => text.split('\n', 1)[0] ?? ''

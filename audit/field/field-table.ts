@@ -12,7 +12,7 @@ export interface FieldOutcome extends FieldTest {
   readonly error?: string
 }
 
-/** Label of tests that do not depend on a wire, or on an engine. */
+/** Label of tests that depend on no wire, and of tests that depend on no engine. */
 const NONE = '-'
 
 /**

@@ -12,7 +12,7 @@ const USAGE = `Runs the tests whose names contain field/<case>/<variant>, and pr
 Tests of the project engines need Java, those of browser Chromium. Exit code 1: a test failed, or a case has no test.
 `
 const ROOT = resolve(import.meta.dirname, '../..')
-/** The tests of the table itself. They contain names that look like field tests but are not. */
+/** The test of the table itself. It contains names that look like names of field tests. */
 const OWN_TEST = 'test/conventions/field-table.test.ts'
 
 interface Options {
@@ -36,8 +36,8 @@ function readCommandLine(): Options {
 }
 
 /**
- * Finds the test files with field tests: they contain such a name, or import a module of `test` that does. Loading all
- * test files would take minutes.
+ * Finds the test files with field tests. Such a file contains the name of a field test, or imports a module of `test`
+ * that contains one. Only texts are searched, because loading all test files would take minutes.
  */
 function fieldFiles(): string[] {
   const files = globSync('{test,audit}/**/*.ts', { cwd: ROOT }).filter((file) => file !== OWN_TEST)

@@ -24,7 +24,7 @@ const wasCalled = ({ ranges }: { readonly ranges: readonly { readonly count: num
   ranges.some(({ count }) => count > 0)
 
 async function executeRun(): Promise<void> {
-  // Imported after the coverage has begun, because it covers only modules that are loaded later.
+  // Imported after the coverage has begun, because the coverage includes only modules that are loaded later.
   const { makeTool, openHarness } = await import('../../test/agent/harness.ts')
   const tool = makeTool('look', async () => ({ text: 'found' }))
   const harness = await openHarness({ script: [{ calls: [{ name: 'look' }] }, { text: 'Done.' }], tools: [tool] })

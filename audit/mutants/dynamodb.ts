@@ -116,8 +116,8 @@ export const DYNAMODB_MUTANTS = [
     ],
     [
       'a start asks for no generation',
-      // `started.when` is the condition on the session's places in lists, which every start changes. It would hide most
-      // effects of this mutant, so the mutant removes it too.
+      // Every start changes the session's list entries, and `started.when` is the condition on them. This condition
+      // would hide most effects of the mutant, so the mutant removes it too.
       "when: all(live, is('gen', seen.generation), freeAt(now), absent('active_run'), ...started.when),",
       "when: all(live, freeAt(now), absent('active_run')),",
     ],

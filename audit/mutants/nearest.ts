@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import type { Mutant } from './mutant.ts'
 
-/** For each file of functions/agent, by its name: fast suites below test/agent that detect most changes of it. */
+/** For each file of functions/agent, by its name: fast suites below test/agent that detect most mutants of the file. */
 const NEAREST: { readonly [file: string]: readonly string[] } = {
   'run-loop': ['loop/run-loop', 'loop/hand-off', 'loop/pause-and-steer', 'loop/cancel', 'loop/members/team-stops'],
   'run-ending': ['loop/run-ending', 'loop/cancel', 'loop/takeover', 'loop/run-loop'],

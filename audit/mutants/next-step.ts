@@ -65,7 +65,7 @@ export const STEP_MUTANTS = [
   ]),
 ]
 
-/** Mutants of the steps that only teams notice. */
+/** Mutants of the steps of teams. Runs without members do not detect them. */
 export const TEAM_STEP_MUTANTS = [
   ...inFile(`${LOOP}/next-step.ts`, [
     [

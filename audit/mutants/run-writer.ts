@@ -53,7 +53,7 @@ export const RUN_WRITER_MUTANTS = [
   ]),
 ]
 
-/** Mutants of the writer that only runs with several threads notice. */
+/** Mutants of the writer. Only runs with several threads can detect them. */
 export const SHARED_WRITER_MUTANTS = [
   ...inFile(`${LOOP}/writer/run-writer.ts`, [['a failed thread stops no other', ', failed.signal])', '])']]),
   ...inFile(`${LOOP}/writer/run-writer.ts`, [

@@ -37,7 +37,10 @@ export interface Harness {
     type: Type,
     fits?: (fault: Extract<Fault, { type: Type }>) => boolean,
   ): Extract<Fault, { type: Type }> | undefined
-  /** Triggers the faults that the call of a port, or of a `tool`, causes in its sender. */
+  /**
+   * Triggers the faults that a process suffers when it sends this call. `call`: a method of a port, `tool` or
+   * `receiver`.
+   */
   strike(process: Process, call: string, session: string): void
   /** Kills or stops a process. */
   afflict: (process: Process, fault: Affliction) => void
@@ -45,7 +48,7 @@ export interface Harness {
   quietSince(): number
   /** Time of the last lost or delayed hint of each session, in milliseconds since the beginning. */
   readonly hintsLost: Map<string, number>
-  /** Returns the outcome of this request of a deletion if a fault blocks deletions now; otherwise undefined. */
+  /** If a fault now blocks deletions of this session, returns its effect on this call. Otherwise returns undefined. */
   stuck(call: string, session: string): 'refused' | 'silent' | undefined
   /** Whether an outage makes this call fail now. */
   isDown(call: string): boolean

@@ -47,10 +47,7 @@ export interface Program {
   readonly worker: SessionWorker
   /** Reads the session, as the HTTP API does for each request. */
   session(key: SessionKey): Promise<Session>
-  /**
-   * Copies a log up to and including a message into a session of this name. If such a copy was begun before, continues
-   * it.
-   */
+  /** Copies a log, up to and including this message, into the session `name`. Continues an earlier, incomplete copy. */
   fork(from: SessionKey, through: string, name: string): Promise<number>
   /** Stores a rating of a message. Returns false if the message cannot be rated. */
   rate(key: SessionKey, messageId: string, feedback: Feedback): Promise<boolean>
@@ -162,7 +159,10 @@ export interface WaitingCall {
   readonly token: string
 }
 
-/** Builds the decision that a client sends for a call. It names the call by its id only, or also by its message. */
+/**
+ * Builds the decision that a client sends for a call. If `byId` is set, the decision names the call only by its id.
+ * Otherwise it also names the message of the call.
+ */
 export function decisionOn(
   { toolCallId, messageId, token, needs }: WaitingCall,
   allow: boolean,

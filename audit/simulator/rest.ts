@@ -16,7 +16,10 @@ import type { MemoryOutputs } from './world/outputs.ts'
 import { checkUsage } from './actors/usage.ts'
 import { must } from './harness.ts'
 
-/** A process that stores a result may have a clock that is ahead of the simulation's clock by at most this time. */
+/**
+ * Maximum time by which the clock of a process is ahead of the simulation's clock. The process stores the time of a
+ * result by its own clock.
+ */
 const NEAR_MS = 10_000
 
 /**

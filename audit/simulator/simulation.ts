@@ -24,8 +24,8 @@ const REST_MS = 20 * 60_000
 /** Time until a run that kills each of its holders is given up. In this time, three leases expire. */
 const GIVEN_UP_MS = 5 * 60_000
 /**
- * Time until a delivery that kills each of its workers is given up. The time also covers the deliveries that such a delivery
- * adds.
+ * Time until a delivery that kills each of its workers is given up. A delivery may add another one, whose time is
+ * included.
  */
 const LEFT_MS = 8 * 3_600_000
 /** Time limit of a cancel if the script has faults of models and tools only. */
@@ -152,8 +152,8 @@ function checkFairness(harness: Harness, { all }: Sessions): void {
 }
 
 /**
- * Returns the maximum time that takeovers take if each holder dies: the time until each run is given up, plus one
- * takeover for each stored completion.
+ * Returns the maximum total time of takeovers if each holder dies. Each run is given up after some time, and each
+ * stored completion allows one more takeover.
  */
 function takeoversOf({ runs, messages }: Watch['seen']): number {
   const completions = messages.filter(({ role }) => role === 'assistant').length

@@ -23,7 +23,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
 
   // The simulator runs in a separate process. In this process, the test's late imports would take real time, which the
   // seed does not determine.
-  test("a seed run twice gives the same trace on DynamoDB, although DynamoDB's response times vary", async () => {
+  test('two runs of a seed give the same trace on DynamoDB, although its response times vary', async () => {
     const args = ['audit/simulator/simulate.ts', '--store', 'dynamodb', '--seed', SHORT, '--trace']
     const env = { ...process.env, DYNAMODB_ENDPOINT: dynamodb }
     const play = async () => (await execute(process.execPath, args, { env })).stdout.replace(/ in [\d.]+ s,/, '')

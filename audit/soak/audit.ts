@@ -12,8 +12,7 @@ export interface Audit {
   readonly ended: number
   readonly failed: number
   /**
-   * Inputs, results and effects that are missing in the log, each with a reason. They were acknowledged, shown or
-   * executed.
+   * Acknowledged inputs, shown messages and executed calls that are missing in the log. Each text names one of them.
    */
   readonly lost: readonly string[]
   readonly doubled: readonly string[]

@@ -23,7 +23,7 @@ export interface MeteredRequest {
 
 /**
  * For each sparse index: the attributes of an item that it contains in addition to the table's keys. The first two are
- * the index's key. An item without one of them is not in the index.
+ * the index's key. The index contains only items that have both.
  */
 const INDEXES = TABLE.GlobalSecondaryIndexes.map(({ KeySchema, Projection }) => [
   ...KeySchema.map(({ AttributeName }) => AttributeName),

@@ -55,7 +55,7 @@ const START = Date.UTC(2026, 0, 1)
 
 type Random = () => number
 
-/** One document out of this many is remembered for queries. */
+/** Queries are built from one document out of this many. */
 const KEPT = 40
 
 /**

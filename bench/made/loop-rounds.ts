@@ -15,7 +15,7 @@ import type { Harness, Turn } from '../../test/agent/harness.ts'
 import { timed } from '../report.ts'
 import type { Contender, Content } from './contender.ts'
 
-/** Maximum number of runs. The script of the model is not longer. */
+/** Maximum number of runs: the model's script has completions for this many runs. */
 const MAX_RUNS = 1_000
 
 /**
@@ -41,7 +41,7 @@ export async function openLoop(
     change: (ports) => ({ ...ports, ...portsOn({ database, clock: ports.clock, history }) }),
   })
   let starts: number[] = []
-  // Replaces the harness's `push` of events, because the list of events would grow with every run.
+  // Replaces `push` of the harness's list of events, because the list would grow with every run.
   harness.events.push = (...events) => {
     for (const event of events) if (event.type === 'round.started') starts.push(performance.now())
     return 0

@@ -9,15 +9,15 @@
 // --install runs `npm install` in each folder with a package.json, and makes a virtual environment for each
 // requirements.txt.
 //
-// --print: runs nothing, and prints the tables of the newest results. --page: the same, and writes the tables between
-// the markers of docs/reference/compare.md.
+// --print: runs nothing, and prints the tables of the newest results. --page: prints these tables too, and writes
+// them between the markers of docs/reference/compare.md.
 //
-// Tooltrail's loop does 50 turns before and after each contender's turns. `ref` is their duration in milliseconds: it
-// shows when the machine was busy.
-// `cpu` is the mean processor time of the turns since the last mark. It depends less on other load.
+// Tooltrail's loop does 50 turns before and after each contender's turns. `ref` is the duration of these 50 turns
+// in milliseconds. It shows when the machine was busy.
+// `cpu` is the mean processor time of the turns since the last mark. Other load on the machine affects it less.
 //
-// LANGGRAPH_NODE: another Node for LangGraph.js, because its better-sqlite3 12.11.1 makes Node 24.21 fail with an assertion after
-// some turns.
+// LANGGRAPH_NODE: another Node for LangGraph.js, whose better-sqlite3 12.11.1 makes Node 24.21 fail with an assertion
+// after some turns.
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import os from 'node:os'

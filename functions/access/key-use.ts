@@ -6,8 +6,8 @@ import type { Logger } from '../ports/logger.ts'
 const DAY_MS = 86_400_000
 
 /**
- * Maximum number of keys that a process remembers as stored today. At this number, the process forgets all of them, and
- * may store a key twice.
+ * Maximum number of keys that a process remembers. At this number, the process forgets all of them, and may store the
+ * use of a key twice on one day.
  */
 const MAX_REMEMBERED = 10_000
 
@@ -23,7 +23,7 @@ interface Dependencies {
  */
 export type KeyUse = (key: Pick<ApiKey, 'id'>) => Promise<void>
 
-/** Creates the recorder of key uses. It remembers which keys this process has stored today. */
+/** Creates the recorder of key uses. It remembers the keys whose use this process has stored today. */
 export function createKeyUse({ keys, clock, log }: Dependencies): KeyUse {
   const stored = new Set<string>()
   let day = 0

@@ -1,7 +1,7 @@
 import { is } from './checks.mjs'
 
 let base = ''
-/** Names the program that these functions call. */
+/** Sets the address of the program to which these functions send requests. */
 export const useApi = (address) => {
   base = address
 }

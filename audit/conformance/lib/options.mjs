@@ -13,14 +13,14 @@ export const argument = (name, fallback) => {
   return index < 0 ? fallback : process.argv[index + 1]
 }
 export const flag = (name) => process.argv.includes(`--${name}`)
-/** A checkout after `npm ci`. The program is started from it. */
+/** The checkout whose program is started. `npm ci` must have run in it. */
 export const checkout = resolve(argument('checkout', join(import.meta.dirname, '../../..')))
 export const nodeOf = join(checkout, 'node_modules/.bin/node')
 if (!existsSync(nodeOf)) {
   console.error(`${checkout} is no checkout after \`npm ci\`: name one with --checkout`)
   process.exit(2)
 }
-// The clients need Node 22. An older Node starts the pinned one.
+// The clients need Node 22. On an older Node, runs this program again with the checkout's own Node.
 if (Number(process.versions.node.split('.')[0]) < 22)
   process.exit(spawnSync(nodeOf, process.argv.slice(1), { stdio: 'inherit' }).status ?? 1)
 
@@ -33,7 +33,7 @@ export const freePort = () =>
     })
   })
 
-/** Runs a command to its end, its output caught. Killed by its own id after `limit`. */
+/** Runs a command until it ends, and returns its output. Kills the command after `limit` milliseconds. */
 export function run(command, parts, { cwd, env, limit = 300_000, input } = {}) {
   return new Promise((done) => {
     const child = spawn(command, parts, {

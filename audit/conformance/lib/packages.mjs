@@ -21,7 +21,7 @@ export function npmPackages(name, packages) {
     'npm',
     ['install', '--no-audit', '--no-fund', '--ignore-scripts', '--loglevel=error', ...packages],
     { cwd: dir, encoding: 'utf8', env: { ...process.env, PATH: `${dirname(nodeOf)}:${process.env.PATH}` } },
-  ) // npm takes the newest that the checkout's Node runs
+  ) // npm installs the newest versions that support the checkout's Node
   if (status !== 0) throw new Error(`npm install of ${packages.join(' ')}: ${stderr}`)
   writeFileSync(mark, want)
   return dir

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { argument, checkout, flag, freePort, sleep } from './options.mjs'
 
-/** The `agents.json` of a suite. */
+/** Builds the `agents.json` of a suite. */
 export const agents = (extra = {}, beside = {}) => ({
   agents: {
     default: {
@@ -61,7 +61,7 @@ export async function program({ model, file = agents(), env = {}, port } = {}) {
     try {
       if ((await fetch(`${base}/health`)).status < 500) break
     } catch {
-      // It does not accept connections yet.
+      // The program does not accept connections yet.
     }
     if (i > 300 || child.exitCode !== null) {
       await stop()

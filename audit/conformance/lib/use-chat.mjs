@@ -8,7 +8,10 @@ import { npmPackages, npmVersions } from './packages.mjs'
 /** Number of chats so far. */
 let opened = 0
 
-/** Loads `useChat` of one version of the AI SDK into a document of jsdom. Returns what checks need to use it. */
+/**
+ * Loads `useChat` of one version of the AI SDK into a document of jsdom. Returns the functions with which checks use
+ * this document.
+ */
 export async function openUseChat(sdk, packages, api) {
   const dir = npmPackages(`usechat-${sdk}`, packages),
     require = createRequire(join(dir, 'x.js')),

@@ -1,5 +1,5 @@
-// AG-UI: the TypeScript client in several versions (CopilotKit and assistant-ui bring older ones), CopilotKit's core, and the
-// Python package, against /v1/ag-ui.
+// Tests AG-UI clients against /v1/ag-ui: the TypeScript client, CopilotKit's core, and the Python package. The
+// TypeScript client is tested in several versions, because CopilotKit and assistant-ui depend on older versions.
 import { join } from 'node:path'
 import { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'
@@ -11,7 +11,8 @@ import { agents, program } from '../lib/program.mjs'
 import { spawn } from 'node:child_process'
 const model = await scriptedModel(),
   mcpPort = await freePort()
-// a server whose tools need an approval: the protocol's own example server, a test dependency of the checkout
+// An MCP server whose tools need an approval. It is the protocol's own example server, a test dependency of the
+// checkout.
 const everything = spawn(
   nodeOf,
   [join(checkout, 'node_modules/@modelcontextprotocol/server-everything/dist/index.js'), 'streamableHttp'],
@@ -43,7 +44,7 @@ const has = (text, ...parts) => {
   for (const p of parts) is(String(text).includes(p), `${p} is not in ${JSON.stringify(text)}`)
   return text
 }
-if (!process.argv.includes('--verbose')) console.error = () => {} // the clients print what they also throw
+if (!process.argv.includes('--verbose')) console.error = () => {} // the clients print their errors and also throw them
 for (const version of ['1.0.0', '0.0.59', '0.0.48']) {
   const dir = npmPackages(`agui-${version}`, [`@ag-ui/client@${version}`])
   const { HttpAgent } = await import(pathToFileURL(createRequire(join(dir, 'x.js')).resolve('@ag-ui/client')).href)
@@ -161,7 +162,7 @@ for (const version of ['1.0.0', '0.0.59', '0.0.48']) {
   })
   if (version !== '0.0.48')
     await check(`${at}: an approval`, async () => {
-      // older ones send no `resume`
+      // Version 0.0.48 sends no `resume`.
       const a = make()
       let outcome
       a.messages.push(user('!call e__echo {"message": "hi there"}'))

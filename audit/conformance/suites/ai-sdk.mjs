@@ -6,7 +6,8 @@ import { check, finish, is } from '../lib/checks.mjs'
 import { scriptedModel } from '../lib/model.mjs'
 import { npmPackages, npmVersions } from '../lib/packages.mjs'
 import { program } from '../lib/program.mjs'
-// Each family in a folder of its own: together npm takes older versions that suit all of them.
+// Each group of packages is installed in a separate folder. In one folder, npm would choose older versions that fit all
+// groups.
 const folders = {
   ai: ['ai', '@ai-sdk/openai', '@ai-sdk/openai-compatible', '@ai-sdk/open-responses', 'zod'],
   ai6: ['ai@6', '@ai-sdk/openai@3', '@ai-sdk/openai-compatible@2', '@ai-sdk/open-responses@1', 'zod'],

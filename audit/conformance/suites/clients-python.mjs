@@ -1,4 +1,5 @@
-// Python clients against /openai/v1. They need Python 3.10 (`PYTHON` names it). --only-framework NAME runs one of them.
+// Python clients against /openai/v1. They need Python 3.10; the variable `PYTHON` is its path. --only-framework NAME
+// runs the checks of one client.
 import { join } from 'node:path'
 import { finish, take } from '../lib/checks.mjs'
 import { scriptedModel } from '../lib/model.mjs'

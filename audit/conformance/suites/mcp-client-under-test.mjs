@@ -22,7 +22,7 @@ try {
   await post(`/v1/sessions/${id}/messages`, { content: 'hello' })
   const sent = model.requests.at(-1)?.tools ?? [],
     tools = sent.map((t) => t.function.name)
-  const schema = (name) => sent.find((t) => t.function.name === `s__${name}`)?.function.parameters // as the model receives it
+  const schema = (name) => sent.find((t) => t.function.name === `s__${name}`)?.function.parameters // the schema that the model received
   const context = JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT ?? '{}')
   const calls =
     context.toolCalls?.map((c) => ({ name: `s__${c.name}`, arguments: c.arguments })) ??

@@ -1,4 +1,5 @@
-// Foreign MCP clients against /mcp: the Python SDK, fastmcp, the inspector's command, the first TypeScript SDK, LangChain.
+// MCP clients of other authors against /mcp: the Python SDK, fastmcp, the command of the MCP inspector, the first
+// generation of the TypeScript SDK, and LangChain.
 import { join } from 'node:path'
 import { check, finish, is, same, take } from '../lib/checks.mjs'
 import { scriptedModel } from '../lib/model.mjs'

@@ -200,7 +200,8 @@ await check(
   { limit: 150_000 },
 )
 async function schemathesis(name, base, document, words, seconds) {
-  // A value may fit a schema and still be refused: cursors, ids of what is not there, the last message of a list.
+  // `positive_data_acceptance` is excluded, because the program may reject values that fit their schema: cursors, unknown
+  // ids, or the last message of a list.
   const report = join(dir, `${name}.json`)
   const r = await run(
     join(python, '../st'),
@@ -259,7 +260,7 @@ if (!flag('no-fuzz')) {
     ['--phases', argument('phases', 'examples,coverage,fuzzing,stateful')],
     seconds,
   )
-  // Again with a key: callers without one get less of the document.
+  // Runs the test again with a key, because callers without a key get only a part of the document.
   const keyed = await program({ model })
   const made = await run(
     'npm',

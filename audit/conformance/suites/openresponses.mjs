@@ -1,6 +1,6 @@
 /*
- * The acceptance tests of Open Responses against /openai/v1/responses. They run unchanged, and behind a proxy that adds
- * the fields that a Response lacks. --suite names a clone of openresponses/openresponses.
+ * The acceptance tests of Open Responses against /openai/v1/responses. They run twice: directly, and through a proxy.
+ * The proxy adds the fields that our responses lack. --suite names a clone of openresponses/openresponses.
  */
 import { createServer } from 'node:http'
 import { join, resolve } from 'node:path'

@@ -1,4 +1,4 @@
-// Starts the scripted model and the program, prints both addresses, and stays until stdin ends or SIGTERM comes.
+// Starts the scripted model and the program, and prints both addresses. Runs until stdin ends or SIGTERM arrives.
 import { scriptedModel } from '../lib/model.mjs'
 import { argument, flag } from '../lib/options.mjs'
 import { agents, program } from '../lib/program.mjs'

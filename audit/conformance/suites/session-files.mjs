@@ -1,6 +1,6 @@
 /*
- * Imports real session files, and compares the result with an independent reader. --fixtures names a folder with one
- * folder for each repository that has such files.
+ * Imports real session files, and compares the result with that of an independent reader. --fixtures names a folder
+ * with one folder for each repository that has such files.
  */
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -41,7 +41,7 @@ for (const repo of readdirSync(fixtures).filter((d) => statSync(join(fixtures, d
     if (!mine.length) continue
     const work = mkdtempSync(join(tmpdir(), 'session-files-'))
     const others = new Set(kinds.filter(([k]) => k !== kind).map(([, p]) => p))
-    // everything beside the files goes along: meta files, kept outputs
+    // Copies all other files too, such as meta files and stored outputs.
     for (const file of files(root)) {
       const p = file.slice(root.length + 1)
       if (others.has(p) && kinds.find(([, q]) => q === p)[0] !== 'empty') continue
@@ -72,7 +72,7 @@ for (const repo of readdirSync(fixtures).filter((d) => statSync(join(fixtures, d
         .split('\n')
         .filter(Boolean)
         .map((l) => l.replaceAll(work, ''))
-      // what the importer named as damaged, by file and line, is no silent loss
+      // A missing line is not a silent loss if the importer reported this line as damaged.
       const named = new Set(damaged.map((l) => /^\/?(.*?:\d+): /.exec(l)?.[1]).filter(Boolean))
       const reported = compared.missing.filter(([, path, line]) => named.has(`${path}:${line}`))
       compared.missing = compared.missing.filter((m) => !reported.includes(m))

@@ -1,4 +1,5 @@
-// Standard Webhooks and GitHub's signatures, in and out, with the libraries standardwebhooks and svix (Python).
+// Standard Webhooks and GitHub's signatures, for received and sent requests. Uses the Python libraries standardwebhooks
+// and svix.
 import { join } from 'node:path'
 import { finish, take } from '../lib/checks.mjs'
 import { scriptedModel } from '../lib/model.mjs'

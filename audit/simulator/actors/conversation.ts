@@ -14,8 +14,8 @@ const inputsOf = (messages: readonly Message[]): { readonly id: string; readonly
   )
 
 /**
- * Checks a leader's request: it must contain every input from the first to the newest one that it shows, once and in
- * order. The summary in it names the older inputs.
+ * Checks that a leader's request has all inputs in order and exactly once, from the log's first input to the newest one
+ * in the request. The summary in the request may name older inputs.
  */
 export function checkConversation({ all }: Sessions, request: ModelRequest): void {
   const said = saidIn(request).flatMap(namesIn)
@@ -35,8 +35,8 @@ export function checkConversation({ all }: Sessions, request: ModelRequest): voi
 }
 
 /**
- * Checks that each request repeats the previous one, unless a summary has replaced its beginning (promises R5). The
- * results of the last round may differ, because the sender may have died before it stored them.
+ * Checks that each request repeats the previous one, unless a new summary was stored (promises R5). The results of the
+ * last round may differ, because a sender may have died before it stored these results.
  */
 function checkPrefix(watch: Watch, { messages }: ModelRequest): void {
   const through = watch.seen.session?.summary?.through
@@ -48,7 +48,7 @@ function checkPrefix(watch: Watch, { messages }: ModelRequest): void {
   watch.sent = { through, messages: sent.length > before.length ? sent : before }
 }
 
-/** Checks that a stored summary contains each input before its end exactly once. */
+/** Checks that a stored summary contains each input that it covers exactly once and in order. */
 export function checkSummary({ seen: { session, messages }, key }: Watch): void {
   const summary = session?.summary
   if (summary === undefined) return

@@ -29,7 +29,10 @@ export interface Deliveries {
   channelsOf(process: Process, ports: { readonly outbox: Outbox; readonly clock: Clock }): ReadonlyMap<string, Channel>
   /** Called after each request to the store, directly after its execution. */
   observe(call: string, args: readonly unknown[], reply: Reply): void
-  /** Called for each write of such a request as soon as the write has landed. The sender may never get the response. */
+  /**
+   * Called for each write of a request to the store, as soon as the write has landed. The sender of the request may
+   * never get the response.
+   */
   observeWritten(call: string, args: readonly unknown[]): void
   /**
    * Returns the id of the first delivery that is still pending although its run has ended. Undefined if there is none.
@@ -186,7 +189,7 @@ function checkStarted({ harness }: Outside, { delivery: { id }, run: { status } 
 
 /**
  * A channel whose receiver ignores repeated ids, so that a request may be sent more than once. It adds a second
- * delivery to each run, like the delivery for a pause.
+ * delivery to each run. The real channel does this for a pause.
  */
 function callbacks(outside: Outside, outbox: Outbox): RunChannel {
   const { clock } = outside
@@ -233,8 +236,8 @@ function replies(outside: Outside): RunChannel {
         const isTaken = await post(outside, work, word).catch((error: unknown) => {
           if (!work.signal.aborted) throw error
         })
-        // The work was aborted, and the request may still be in flight. The claim is kept until the request must have arrived.
-        // Otherwise another worker could read too early, and would find the text missing.
+        // The work was aborted, and the request may still be in flight. The claim is kept until the request has arrived
+        // or is lost. Otherwise another worker could read too early, and would find the text missing.
         if (isTaken === undefined) return { retryAt: clock.now() + REQUEST_MS, keepClaim: true }
         if (!isTaken) return { retryAt: clock.now() + AGAIN_MS, state: { said: saidOf(work) } }
         await work.save({ said: [...saidOf(work), word] })

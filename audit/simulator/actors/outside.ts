@@ -166,7 +166,7 @@ interface Stored {
 }
 
 /**
- * Checks that an acknowledged copy is complete, including its outputs. An unacknowledged copy must equal a first part
+ * Checks that an acknowledged copy is complete, including its outputs. An unacknowledged copy must equal the beginning
  * of the log.
  */
 export async function checkForks({ ports, outputs }: Stored, { key, forks }: Watch): Promise<void> {

@@ -45,7 +45,7 @@ export interface Watch {
   readonly imported: { readonly names: readonly string[]; acknowledged: boolean }[]
   /** The id of the last message that is covered by the latest acknowledged manual summary. */
   summarised: string
-  /** Copies of the log. Each has the inputs before its end, and the results of imported calls. */
+  /** Copies of the log. Each entry has the names of the copied inputs, and the results of the copied imported calls. */
   readonly forks: {
     readonly name: string
     readonly said: readonly string[]
@@ -107,7 +107,7 @@ export const CLOCKS_MS = 60_000
 const MAX_TAKEOVERS = 3
 /** Faults that can stop a holder. Each occurs once. */
 const STROKES: readonly Fault['type'][] = ['request', 'between', 'outage', 'kill', 'stop', 'strike', 'restart', 'clock']
-/** Names that the schedule checks use for operations, by call. */
+/** For some calls of ports: the name of this operation in the checks of the exploration. */
 const ACTS: { readonly [call: string]: string } = {
   'lease.start': 'start',
   'lease.take': 'take',
@@ -292,7 +292,7 @@ function checkEvent({ seen, deleted }: Watch, event: RunEvent): void {
   }
 }
 
-/** Returns the token of a row's call, which is in the arguments that the model sent. */
+/** Returns the token of a row's call. The token is in the arguments that the model sent. */
 export function rowToken({ messages }: Snapshot, row: ToolMessage): string {
   const assistant = messages.find((message) => message.id === row.assistantMessageId)
   const call = assistant?.role === 'assistant' ? assistant.toolCalls[row.sequence] : undefined

@@ -13,7 +13,7 @@ import type { SimulatedIndex } from './simulated-index.ts'
  */
 await redactSecrets(`ghp_${'aB3d'.repeat(9)}`)
 
-/** Characters of a document that a violation quotes. */
+/** Maximum length of the document in a violation's message, in characters. */
 const MAX_QUOTED_CHARACTERS = 300
 
 /** Checks that the index contains exactly the documents of the log, and no document of a deleted session. */

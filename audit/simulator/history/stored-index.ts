@@ -18,8 +18,8 @@ import type { Process } from '../world/timeline.ts'
  */
 export interface StoredIndex extends SimulatedIndex {
   /**
-   * Returns the projection that a process writes together with the log, on its connection. If `process` is undefined,
-   * the caller is outside the simulation, and documents are written only before searches.
+   * Returns the projection with which a process writes documents to the index, on the connection of its log. If
+   * `process` is undefined, the caller is outside the simulation, and documents are written only before searches.
    */
   projectionOf(process: Process | undefined, connection: Database): HistoryProjection
 }

@@ -2,9 +2,9 @@ import { createDice } from './dice.ts'
 import type { Fault, Script } from './script.ts'
 
 /**
- * Calls whose first write lands between the reads and the writes of another call. Each entry has the call, the other
- * call (empty for any), and the kind of fault. `late`: writes of clients. `disowned`: writes that their holder has
- * given up on.
+ * Possible `between` faults, which delay the first write of a call until another call has read but not written yet.
+ * Each entry has the delayed call, the other call (empty for any), and the kind of fault. `late` is for writes of
+ * clients. `disowned` is for writes whose holder has got an error.
  */
 const CALLS = [
   ['inbox.enqueue', 'log.endRun', 'late'],
@@ -17,7 +17,9 @@ const CALLS = [
   ['lease.', '', 'late'],
   ['deletion.tombstone', '', 'late'],
 ] as const
-/** Longest delay of a write. Before it ends, the holder has released its lease or continued. */
+/**
+ * Maximum delay of a write. It is so long that the holder has released its lease or continued before the write lands.
+ */
 const MAX_PAUSE_MS = 25_000
 
 /** Adds `between` faults to the script. They need a store that executes a call in several requests. */

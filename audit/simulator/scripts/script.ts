@@ -12,10 +12,7 @@ export type Operation = { readonly at: number; readonly session: number; readonl
       readonly here: boolean
       /** Number of times that a request without acknowledgement is repeated with the same idempotency key. */
       readonly retries: number
-      /**
-       * Milliseconds after the acknowledgement at which the request is repeated. A proxy that lost the response does
-       * this.
-       */
+      /** Milliseconds after the acknowledgement at which a proxy that lost the response repeats the request. */
       readonly again?: number
       /** How the outcome is delivered: to a receiver that recognises ids (`callback`), or to a thread (`reply`). */
       readonly owes?: 'callback' | 'reply'
@@ -23,10 +20,7 @@ export type Operation = { readonly at: number; readonly session: number; readonl
   | {
       readonly type: 'continue'
       readonly here: boolean
-      /**
-       * The idempotency key, and the delay after the acknowledgement, in milliseconds, at which the request is
-       * repeated.
-       */
+      /** The idempotency key, and the milliseconds after the acknowledgement at which the request is repeated. */
       readonly repeated?: { readonly key: string; readonly again: number }
     }
   | {
@@ -39,7 +33,7 @@ export type Operation = { readonly at: number; readonly session: number; readonl
        * client names the call exactly.
        */
       readonly byId?: boolean
-      /** Milliseconds after which the request is repeated. The run may have continued before. */
+      /** Milliseconds after which the request is repeated. By then, the run may have continued. */
       readonly again?: number
     }
   | { readonly type: 'cancel' }
@@ -96,9 +90,9 @@ export type CallKind = 'pay' | 'read' | 'ask' | 'local' | 'dump' | 'team'
 export type Fault = { readonly at: number } & (
   | { readonly type: 'request'; readonly call: string; readonly how: RequestFault; readonly milliseconds: number }
   /**
-   * Delays the first write of `call`. The write lands when another call of its session, whose name begins with `into`,
-   * has read but not written yet. If there is no such call within `milliseconds`, the write lands then. With `late`,
-   * the sender waits. With `disowned`, it gets an error that says that the write failed.
+   * Delays the first write of `call` until another call of the same session has read but not written yet. The name of
+   * this other call begins with `into`. The delay is at most `milliseconds`. With `late`, the sender waits. With
+   * `disowned`, the sender gets an error that says that the write failed.
    */
   | {
       readonly type: 'between'
@@ -115,14 +109,12 @@ export type Fault = { readonly at: number } & (
       /** The first request with this name triggers the fault in its sender. `tool` and `receiver` are names too. */
       readonly call: string
       readonly how: 'kill' | 'stop' | 'restart'
-      /**
-       * Milliseconds between the arrival of the request and the fault. The response would follow after `milliseconds`.
-       */
+      /** Milliseconds between the arrival of the request and the fault. */
       readonly after: number
       readonly milliseconds: number
       readonly leavesRequests: boolean
     }
-  /** Each process that gets the response to a request with this name for this session dies. */
+  /** Kills each process that sends the request `call` for this session, directly after the request was executed. */
   | { readonly type: 'poison'; readonly session: number; readonly call: string; readonly milliseconds: number }
   | { readonly type: 'restart'; readonly server: number; readonly milliseconds: number }
   | { readonly type: 'clock'; readonly server: number; readonly milliseconds: number }

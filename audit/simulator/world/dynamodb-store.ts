@@ -34,7 +34,7 @@ export async function openDynamodbStore(endpoint: string, outputs: MemoryOutputs
 const timeless = ({ now }: Clock): Clock => ({ now, sleep: () => new Promise((resolve) => setImmediate(resolve)) })
 
 /**
- * Adds a middleware as the outermost one of the client, so that no other part of it processes a request before the
+ * Adds a middleware as the outermost one of the client, so that the client processes a request only within the
  * request's step.
  */
 function sendInSteps(client: DynamoDBClient): void {

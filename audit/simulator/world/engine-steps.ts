@@ -45,15 +45,15 @@ interface Held {
 export function createEngineSteps(harness: Harness, { all }: Sessions): EngineSteps {
   const { timeline } = harness
   /**
-   * Whether a `between` fault can apply to a call. If `into` names a call, the session must have an active run, because
-   * such calls belong to runs.
+   * Whether a `between` fault can apply to a call. If `into` is set, the session must have an active run, because
+   * `into` names calls that belong to runs.
    */
   const fits = ({ name, session }: EngineCall, fault: Extract<Fault, { type: 'between' }>): boolean =>
     name.startsWith(fault.call) &&
     (fault.into === '' || all.some(({ key, seen }) => key.session === session && seen.header?.activeRun !== undefined))
   let held: readonly Held[] = []
 
-  /** Lands the writes that were delayed until this call had read. */
+  /** Executes the delayed writes that must land between the reads and the writes of this call. */
   async function landHeld(call: EngineCall): Promise<void> {
     const due = held.filter(
       (one) => one.call !== call && one.call.session === call.session && call.name.startsWith(one.into),

@@ -15,7 +15,7 @@ export type Observer = (
 
 /**
  * Wraps a port for one process. Each call becomes a request that takes time, and may be late, fail or get no response.
- * A request in flight also arrives if its sender dies, unless the sender's `leavesRequests` is false.
+ * A request in flight arrives even if its sender dies, unless the sender's `leavesRequests` is false.
  */
 export function throughNetwork<Port extends object>(
   harness: Harness,

@@ -12,8 +12,8 @@ interface Parts {
 }
 
 /**
- * Expires the leases of ended processes, as a program on one machine does before it serves. Sometimes, the file system
- * reports the lock of a live process as free too. In this case, only the generation protects the log.
+ * Expires the leases of ended processes. A program on one machine does this when it starts. Sometimes, the file system
+ * also reports the lock of a live process as free. In this case, only the generation protects the log.
  */
 export function expireLeases(
   { harness, store, sessions }: Parts,

@@ -51,7 +51,7 @@ export interface Servers {
 interface Parts {
   readonly harness: Harness
   readonly store: SharedStore
-  /** Set if the store is an engine to which processes send requests themselves. */
+  /** Set if processes send the requests to the store's engine themselves. */
   readonly engine: EngineSteps | undefined
   readonly outputs: MemoryOutputs
   readonly effects: Effects
@@ -104,7 +104,7 @@ export function createServers(parts: Parts): Servers {
     if (program === undefined || process.state !== 'running') return
     harness.note(`${process.name} is told to stop`)
     server.program = undefined
-    // Like the real program, the process ends after this time, even if its work is not finished.
+    // After this time, the process ends even if its work is not finished. The real program does this too.
     const over = harness.timeline.after(milliseconds, undefined, () => end(server, 1_000))
     harness.timeline.after(0, process, () => {
       void program.stop().then(() => {

@@ -35,7 +35,7 @@ export interface SharedStore {
    */
   portsFor(clock: Clock, process?: Process): SessionPorts
   /**
-   * Expires the leases of ended processes, as a program on one machine does when it starts. `now` is in milliseconds
+   * Expires the leases of ended processes. A program on one machine does this when it starts. `now` is in milliseconds
    * since 1970.
    */
   expireLeases?(ended: readonly string[], now: number): void

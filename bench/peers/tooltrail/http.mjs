@@ -57,7 +57,7 @@ async function open({ dir, session }) {
     return text === '' ? undefined : JSON.parse(text)
   }
   const at = `/sessions/${session}`
-  /** Reads the whole text of an offloaded result. The pointer in the preview names it. */
+  /** Reads the whole text of an offloaded result. The preview has the pointer to this text. */
   const whole = async (m) => {
     const id = /\[Full output: output:(\w+)/.exec(shape(m).text)?.[1]
     const response = id && (await fetch(`${url}/v1${at}/messages/${id}/output`))

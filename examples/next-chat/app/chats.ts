@@ -18,8 +18,8 @@ export function onChange(listener: () => void): () => void {
 export const changed = (): void => listeners.forEach((listener) => listener())
 
 /**
- * The chats of this page. They are kept here and not in a component: `useChat` stops a chat of its own when its
- * component is unmounted, and so would cancel a run when its user looks at another chat.
+ * The chats of this page, kept outside of all components. A chat that `useChat` creates is stopped when its component
+ * is unmounted. The run would then be cancelled when the user opens another chat.
  */
 const chats = new Map<string, Promise<Chat<UIMessage>>>()
 

@@ -2,7 +2,7 @@ import type { AttributeValue } from '@aws-sdk/client-dynamodb'
 import { toAttribute, type Scalar } from './attributes.ts'
 
 /**
- * Collects the names and values of one request. Names are replaced by placeholders, so that none can be a reserved
+ * Collects the names and values of one request. Each name is replaced by a placeholder, because it may be a reserved
  * word.
  */
 interface Scope {

@@ -119,10 +119,10 @@ async function withLastUse(table: Table, keys: readonly ApiKey[]): Promise<ApiKe
 }
 
 /**
- * Counts a request against an API key's rate. Returns 0 if the request is allowed, otherwise the wait in milliseconds. Each API
- * key has one item with a time, which every allowed request moves forward. If that time is in the past, it continues from now.
- * If a response is lost, the request may count twice. The caller then waits longer than necessary, but is never admitted too
- * early.
+ * Counts a request against an API key's rate. Returns 0 if the request is allowed, otherwise the wait in milliseconds.
+ * Each API key has one item with a time. Every allowed request moves this time forward by one interval, or sets it to
+ * one interval from now if it is in the past. If a response is lost, the request may count twice. The caller then waits
+ * longer than necessary, but is never admitted too early.
  */
 async function take(table: Table, id: string, { interval, early }: RequestRate, milliseconds: number): Promise<number> {
   const now = milliseconds * 1_000

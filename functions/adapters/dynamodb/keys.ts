@@ -31,7 +31,7 @@ const CLAIM_PREFIX = '#KEY#'
 export const STEERING_PREFIX = '#STEER#'
 export const SOURCES_PREFIX = '#SOURCES#'
 export const DELIVERY_PREFIX = '#DELIVERY#'
-/** Replacements sort by the runs that supersede. */
+/** Replacements are sorted by the runs that made them. */
 export const REPLACEMENT_PREFIX = '#REPLACED#'
 export const PENDING_PREFIX = '#PENDING#'
 export const NAME_PREFIX = '#NAME#'
@@ -56,8 +56,8 @@ export const contextKey = (key: SessionKey): ItemKey => ({ pk: partitionOf(key),
 export const expiryKey = (key: SessionKey): ItemKey => ({ pk: partitionOf(key), sk: EXPIRY })
 export const runKey = (key: SessionKey, id: string): ItemKey => ({ pk: partitionOf(key), sk: RUN_PREFIX + id })
 /**
- * Key of the mark of a queued run whose input will become a message of the active run. Such runs are found without reading the
- * queue.
+ * Key of the mark of a queued run that steers: its input will become a message of the active run. With these marks,
+ * such runs are found without reading the queue.
  */
 export const steeringKey = (key: SessionKey, id: string): ItemKey => ({
   pk: partitionOf(key),
@@ -108,28 +108,28 @@ export function shardOf(kind: DueKind, key: SessionKey): string {
 export const firstByte = (text: string): number => sha256Bytes(text)[0] ?? 0
 
 const LIST_SHARDS = 4
-/** Prefix of each partition of a tenant's list that earlier versions wrote. */
+/** Prefix of the partitions that earlier versions used for a tenant's list. */
 export const OLD_GROUP_PREFIX = 'sessions#'
 
 /**
- * Returns all partitions of the list of a tenant's sessions that earlier versions wrote. `log/sessions/list-groups.ts`
- * has the partitions of this version.
+ * Returns all partitions that earlier versions used for the list of a tenant's sessions.
+ * `log/sessions/lists/list-groups.ts` has the partitions of this version.
  */
 export const sessionsGroups = (tenant: string): string[] =>
   Array.from({ length: LIST_SHARDS }, (_, shard) => `${OLD_GROUP_PREFIX}${tenant}#${shard}`)
-/** Returns all partitions of a tenant's list of deliveries of one kind. */
+/** Returns the partitions that list a tenant's deliveries of one kind. */
 export const deliveryGroups = (tenant: string, kind: string): string[] =>
   Array.from({ length: LIST_SHARDS }, (_, shard) => `deliveries#${tenant}#${kind}#${shard}`)
-/** Returns the list partition of a delivery, by its kind. */
+/** Returns the partition that lists this session's deliveries of one kind. */
 export const deliveryGroup = (key: SessionKey, kind: string): string =>
   `deliveries#${key.tenant}#${kind}#${firstByte(partitionOf(key)) % LIST_SHARDS}`
-/** Returns the partition of an owner's list in earlier versions. */
+/** Returns the partition that earlier versions used for an owner's list. */
 export const ownerGroup = (tenant: string, owner: string): string => `owner#${tenant}#${hashOf(owner)}`
-/** Returns the list partition of a delivery by its kind and the hash of its session's owner. */
+/** Returns the partition that lists an owner's deliveries of one kind. */
 export const ownersDeliveries = (tenant: string, kind: string, ownerHash: string): string =>
   `owner_deliveries#${tenant}#${kind}#${ownerHash}`
 
-/** Key of a list entry of the session, in addition to its header. */
+/** Key of a session's list entry that is stored apart from its header. */
 export const listKey = (key: SessionKey, name: string): ItemKey => ({ pk: partitionOf(key), sk: LIST_PREFIX + name })
 /** Key of the beginning of the session's first input. */
 export const openingKey = (key: SessionKey): ItemKey => ({ pk: partitionOf(key), sk: OPENING })

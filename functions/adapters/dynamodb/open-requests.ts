@@ -4,12 +4,15 @@ import { absent, all, any, below, present } from './expressions.ts'
 import type { ItemKey } from './keys.ts'
 import type { Table } from './table.ts'
 
-/** Prefix of a call's attribute; its value is the time at which the call ends. */
+/** Prefix of the attribute of an open request. Its value is the time at which the request's slot expires. */
 const CALL = 'c_'
-/** Maximum number of calls that one cleanup removes. An expression has at most 4 KB. */
+/** Maximum number of slots that one cleanup removes. An expression has at most 4 KB. */
 const CLEANED = 50
 
-/** Key of the item with the open calls of an API key. The item has their number, and the end time of each call. */
+/**
+ * Key of the item with the open requests of an API key. The item has their number, and the time at which each slot
+ * expires.
+ */
 const placesOf = (keyHash: string): ItemKey => ({ pk: `C#${keyHash}`, sk: '#CALLS' })
 
 /** See `KeyStore`. `keyHash`: hash of the key's id. */
@@ -20,13 +23,13 @@ export async function enter(
   now: number,
 ): Promise<boolean> {
   const name = CALL + call
-  // DynamoDB removes the item a day after its last call should have ended.
+  // DynamoDB removes the item a day after its last slot has expired.
   const set = { [name]: until, expires_at: Math.ceil(until / 1_000) + 86_400 }
   for (;;) {
     const hasCapacity = any(absent('open'), below('open', most))
     const entered = await table.update(placesOf(keyHash), all(absent(name), hasCapacity), { set, add: { open: 1 } })
     if (entered.done) return true
-    // The call has a slot already. This request extends it, or repeats a request whose response was lost.
+    // The request has a slot already. This write renews the slot, or repeats a write whose response was lost.
     if (entered.item?.[name] !== undefined) {
       if ((await table.update(placesOf(keyHash), present(name), { set })).done) return true
     } else if (!(await clean(table, keyHash, entered.item ?? {}, now))) return false
@@ -39,7 +42,8 @@ export async function leave(table: Table, keyHash: string, call: string): Promis
 }
 
 /**
- * Removes calls whose time is over, unless another process has removed them first. Returns false if the item has no such calls.
+ * Removes slots that have expired, unless another process has removed them first. Returns false if the item has no
+ * expired slots.
  */
 async function clean(table: Table, keyHash: string, item: Item, now: number): Promise<boolean> {
   const over = Object.keys(item).filter((name) => name.startsWith(CALL) && (numberAt(item, name) ?? 0) <= now)

@@ -7,9 +7,9 @@ import { isLive, live } from './log/sessions/header-item.ts'
 import { createTable, type TableDependencies } from './table.ts'
 
 /**
- * Creates the store of session names on DynamoDB. A name has a separate item, and a row in its session. A deletion of
- * the session finds the name by that row (`log/session-deletion.ts`). DynamoDB removes a name with a time limit some
- * time after that limit.
+ * Creates the store of session names on DynamoDB. Each name is stored twice: as an item of its own, and as a row of its
+ * session. A deletion of the session finds its names by these rows (`log/sessions/deletion/deletion-writes.ts`).
+ * DynamoDB removes a name with a time limit some time after that limit.
  */
 export function createDynamoSessionNames(dependencies: TableDependencies): SessionNames {
   const table = createTable(dependencies)

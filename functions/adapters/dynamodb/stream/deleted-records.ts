@@ -6,7 +6,7 @@ import { isMessage, type StreamRecord } from './row-records.ts'
 /** Fields of a removed message that identify its documents, without any content. */
 const OF_REMOVED = ['pk', 'sk', 'rev', 'role', 'documents']
 
-/** Returns a test for whether the session of a partition is deleted. Each session is read once. */
+/** Returns a function that checks whether the session of a partition is deleted. It reads each session only once. */
 export function askedOnce(isDeleted: (key: SessionKey) => Promise<boolean>): (partition: string) => Promise<boolean> {
   const known = new Map<string, Promise<boolean>>()
   return (partition) => {

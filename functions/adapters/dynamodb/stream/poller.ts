@@ -25,8 +25,8 @@ const MAX_IDLE_MS = 800
 const FIRST_ERROR_MS = 1_000
 const MAX_ERROR_WAIT_MS = 10_000
 /**
- * Interval of shard lists. Shards change every few hours, and AWS allows ten such requests per second and account. The
- * successors of an ended shard are listed at once.
+ * Interval at which the shards are listed. They change every few hours, and AWS allows ten such requests per second and
+ * account. The successors of an ended shard are listed at once.
  */
 const LIST_EVERY_MS = 10_000
 

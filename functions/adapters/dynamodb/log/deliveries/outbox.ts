@@ -76,8 +76,8 @@ export function createDynamoOutbox(dependencies: TableDependencies): Outbox {
 /** Reads the pending marks first, then their deliveries. Omits deliveries that have ended between the two reads. */
 async function pendingOf(table: Table, key: SessionKey, limit: number, after = ''): Promise<Delivery[]> {
   const found: Delivery[] = []
-  // A query allows one condition on `sk`. The bounds work because ids contain neither the first nor the last character
-  // used here.
+  // A query allows only one condition on `sk`. No id contains `\u0000` or `\uffff`, so these bounds select exactly the
+  // pending marks after the id `after`.
   const range = between('sk', `${PENDING_PREFIX}${after}\u0000`, `${PENDING_PREFIX}\uffff`)
   const keys = all(is('pk', partitionOf(key)), range)
   const read = async (ids: readonly string[]): Promise<void> => {
@@ -128,7 +128,7 @@ const keyOf = (item: Item): DeliveryKey => ({
   id: requiredText(item, 'sk').slice(DELIVERY_PREFIX.length),
 })
 
-/** A list in one of the indexes. Each of `parts` selects one of its partitions. */
+/** A list in one of the indexes. `parts` has one condition for each partition of the list. */
 interface Listing {
   readonly index: string
   readonly parts: readonly Condition[]

@@ -34,7 +34,10 @@ export type TextAttribute = keyof typeof LIMITS
 /** Returns the attribute for a text that is in the output store. Its value is the name of the text's object. */
 const objectOf = (attribute: TextAttribute): string => `${attribute}_object`
 
-/** The attributes of a text. One has the text itself, the other the name of its object; one of the two is undefined. */
+/**
+ * The two attributes of a text: the text itself, and the name of its object in the output store. One of them is
+ * undefined.
+ */
 export type TextFields = Readonly<Record<string, string | undefined>>
 
 /** Merges the attributes of several texts of one item. */

@@ -13,8 +13,8 @@ import type { SessionRows } from '../sessions/session-rows.ts'
 const last = ({ from, count }: NumberedSources): number => from + count - 1
 
 /**
- * Returns the actions that store the source numbers of a completion. They store one item, or several if one would
- * exceed 400 KB.
+ * Returns the actions that store the source numbers of a completion. The numbers are split among several items if one
+ * item would exceed 400 KB.
  */
 export function putNumbers(key: SessionKey, message: Message): Action[] {
   const numbered = message.role === 'assistant' ? (message.numbered ?? []) : []

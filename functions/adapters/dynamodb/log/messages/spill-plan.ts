@@ -2,7 +2,7 @@
 export interface PlannedText {
   /** Length in UTF-8 bytes. */
   readonly bytes: number
-  /** Maximum length in its item. */
+  /** Maximum length of a text that is stored in its row's item, in bytes. */
   readonly limit: number
 }
 

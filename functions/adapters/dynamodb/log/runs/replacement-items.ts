@@ -144,7 +144,10 @@ async function messagesLeft(
   return { ...withMessages({ count: 0 }, [...first, ...last]), count: messagesOf(header).count - superseded }
 }
 
-/** Counts the messages from `first` on, within these bounds, that the session's count includes. */
+/**
+ * Counts the messages within these bounds, from the id `first` on. Includes only messages that the session's message
+ * count includes.
+ */
 async function countOutside(
   { table }: SessionRows,
   key: SessionKey,
@@ -158,8 +161,8 @@ async function countOutside(
     for await (const item of table.query({ keys, filter: any(is('role', 'user'), is('role', 'assistant')) })) {
       if (!isInside(requiredText(item, 'sk'), bounds)) continue
       const body = textAt(item, 'body')
-      // A body in the output store is not read here. Its message is counted, because nearly all such messages are the
-      // leader's.
+      // A body in the output store is not read here. Its message is counted, although it may belong to a member: nearly
+      // all such messages belong to the leader.
       if (body === undefined || isCounted(readJson(body) as Message)) count++
     }
   }

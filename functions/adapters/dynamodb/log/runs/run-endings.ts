@@ -275,7 +275,7 @@ function headerAtEnd(lease: Lease, { message }: RunEnd, header: Item, now: numbe
   })
 }
 
-/** Returns the end that this holder has stored before. Throws `LeaseLost` if it has not. */
+/** Returns the end that this holder has already stored. Throws `LeaseLost` if this holder has not stored it. */
 async function endedBefore(
   rows: SessionRows,
   lease: Lease,

@@ -33,7 +33,7 @@ type Fixed = Pick<
   | 'source'
   | 'original'
 >
-/** The end of a run. `notices`: those that its end has added. */
+/** The end of a run. `notices`: notices that were added at the end. */
 type End = Pick<Run, 'stopReason' | 'error' | 'output' | 'notices'>
 
 export const runIdOf = (item: Item): string => requiredText(item, 'sk').slice(RUN_PREFIX.length)
@@ -56,8 +56,8 @@ function bodyOfRun(run: Run): Text {
 }
 
 /**
- * Returns the text of a run whose tools, instructions and settings are replaced by those of its newest request;
- * undefined if they are equal. `header`: the session's header, which counts the rounds.
+ * Returns the text of a run with the tools, instructions and settings of its newest request. Returns undefined if they
+ * have not changed. `header`: the session's header, which counts the rounds.
  */
 export async function newestBody(
   bodies: Bodies,
@@ -126,7 +126,7 @@ export function putImportedRun(
 export const putSteering = (key: SessionKey, { id, onBusy }: Run): Action[] =>
   onBusy === 'steer' ? [{ put: toItem({ ...steeringKey(key, id) }) }] : []
 
-/** Returns the action that removes the mark when a run leaves the queue. */
+/** Returns the action that removes the steering mark of a run when the run leaves the queue. */
 export const removeSteering = (key: SessionKey, { id, onBusy }: Pick<Run, 'id' | 'onBusy'>): Action[] =>
   onBusy === 'steer' ? [{ remove: steeringKey(key, id) }] : []
 

@@ -48,7 +48,7 @@ export function headerAtStart(header: Item, { owner, now, runId, message, isLate
   return { ...list, change }
 }
 
-/** Returns the lease after `headerAtStart`. */
+/** Returns the lease that a holder has after the write of `headerAtStart`. */
 export function leaseAtStart(key: SessionKey, header: Item, start: Start): Lease {
   return {
     tenant: key.tenant,

@@ -8,8 +8,8 @@ import type { Table } from '../../table.ts'
 import { countsOf, dayPartitions, SUM_PREFIX, sumsOfKey } from './usage-items.ts'
 
 /**
- * Throws if the run's key or tenant has used up its budget for this day. Reads the sums of the day, whose number is
- * bounded: at most 32 for a key and 128 for a tenant.
+ * Throws if the run's key or tenant has used up its budget for this day. Reads all sums of the day: at most 32 items
+ * for a key, and 128 for a tenant.
  */
 export async function requireBudgetOf(
   table: Table,

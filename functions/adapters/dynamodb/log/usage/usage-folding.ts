@@ -20,8 +20,8 @@ export const someCounters = (header: Item): string[] => counterNames(header).sli
 export const hasMoreCounters = (header: Item): boolean => counterNames(header).length > MAX_COUNTERS
 
 /**
- * Number of counters whose values a move checks. Each move removes all the counters that it moves. So any checked
- * counter shows whether another move was faster.
+ * Number of counters whose values the condition of a move checks. A move removes all counters that it moves, so each of
+ * them shows whether another move was faster.
  */
 const CHECKED_COUNTERS = 50
 

@@ -16,9 +16,9 @@ import type { Action } from '../../table.ts'
 import { counted, usageOf } from './usage-counters.ts'
 
 /*
- * Usage is stored in separate items that outlive the sessions. Sessions of a tenant write concurrently, so their sums
- * are distributed: each day has some partitions, and each partition some items for the tenant's sum. If two writes meet
- * in one of the 128 items, the store makes one of them retry.
+ * Usage is stored in separate items that outlive the sessions. Sessions of a tenant write concurrently, so the tenant's
+ * sum of a day is distributed over 128 items: 4 partitions with 32 items each. If two concurrent writes change the same
+ * item, the store makes one of them retry.
  */
 const PARTITIONS = 4
 const SUMS_OF_A_PARTITION = 32

@@ -94,7 +94,8 @@ async function messagesAt(rows: SessionRows, key: SessionKey, end: 'first' | 'la
     if (items.length >= MESSAGES_READ) break
   }
   const bodies = await Promise.all(items.map((item) => rows.bodies.read(key, item, 'body')))
-  // The body of a message has its immutable fields: role, time and names, and the parts of all but tool messages.
+  // The body has the immutable fields of a message, such as role, time and names. It also has the parts, except those
+  // of tool messages.
   return bodies.flatMap((body) => (body === undefined ? [] : [readJson(body) as Message]))
 }
 
@@ -104,8 +105,8 @@ async function countMessages({ table }: SessionRows, key: SessionKey, header: It
   let left = most
   for await (const item of most === 0 ? [] : table.query({ keys: range(key) })) {
     const body = textAt(item, 'body')
-    // A body in the output store is not read here. Its message is counted, because nearly all such messages are the
-    // leader's.
+    // A body in the output store is not read here. Its message is counted, although it may belong to a member: nearly
+    // all such messages belong to the leader.
     if (textAt(item, 'role') !== 'tool' && (body === undefined || isCounted(readJson(body) as Message))) count++
     if (--left === 0) break
   }

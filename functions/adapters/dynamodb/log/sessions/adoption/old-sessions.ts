@@ -58,7 +58,7 @@ async function adoptOne(rows: SessionRows, item: Item): Promise<void> {
   if (isLive(header) && !isListed(header)) await listedHeader(rows, key, header)
 }
 
-/** Stores the progress, unless another process has stored some since it was read. */
+/** Stores the progress, unless another process has changed the stored progress since it was read. */
 async function keepState(
   { table, clock }: SessionRows,
   state: Item,

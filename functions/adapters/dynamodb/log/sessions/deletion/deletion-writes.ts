@@ -17,8 +17,8 @@ const ROWS_AT_ONCE = 99
 const ATTEMPTS = 64
 
 /**
- * Creates the stepwise deletion of sessions on DynamoDB. The stream's records of the removed rows cause the removal of
- * their documents.
+ * Creates the stepwise deletion of sessions on DynamoDB. For each removed row, the table's stream has a record. This
+ * record causes the removal of the row's documents from the history index.
  */
 export function createDeletionWrites(dependencies: DynamoDependencies): SessionDeletion {
   const rows = createSessionRows(dependencies)

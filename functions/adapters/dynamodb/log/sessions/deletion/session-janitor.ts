@@ -18,7 +18,7 @@ const EXPIRED_PAGES = 10
 export function createDynamoSessionJanitor(dependencies: DynamoDependencies): SessionJanitor {
   const rows = createSessionRows(dependencies)
   return {
-    // Loaded by sweepers only, because adoption is needed for some days after an update.
+    // Loaded on demand: only sweepers call it, and only for some days after an update.
     adopt: async (limit) => (await import('../adoption/old-sessions.ts')).adoptOldSessions(dependencies, limit),
     due: async (now, limit) =>
       fairShares((await inShards('due', (shard) => oldest(rows, shard, now, limit))).flat(), limit),

@@ -178,8 +178,8 @@ function createComparison(rows: SessionRows, filter: SessionFilter, leading: Lea
 }
 
 /**
- * Returns a run with the status that lists show, which is a field of the header. Without a header, the status matches
- * the filter.
+ * Returns a run with the status that lists show. The status is a field of the header. If there is no header, returns
+ * the status that the filter requires.
  */
 const shownRun = (header: Item | undefined, { runStatus }: SessionFilter): Pick<Session, 'run'> => {
   const status = header === undefined ? runStatus : textAt(header, 'listed')
