@@ -4,7 +4,7 @@ import { executedFiles } from './executed-files.ts'
 import { importCycles } from './import-cycles.ts'
 
 /**
- * Prints how much code a reader of a turn meets: `npm run figures`. Record 38 has the figures before and after the redesign of
+ * Prints how much code a reader of a turn meets: `npm run figures`. Record 42 has the figures before and after the redesign of
  * the loop.
  */
 const ROOT = join(import.meta.dirname, '../..')

@@ -27,9 +27,8 @@ const pages = files.filter((path) => path.endsWith('.md'))
 const all = (text: string, pattern: RegExp): string[] => [...text.matchAll(pattern)].map(([, found]) => found ?? '')
 const PROMISES = new Set(all(read('docs/design/promises.md'), /^\*\*([A-Z]\d+)\. /gm))
 const OPERATIONS = new Set(all(read('docs/design/session-protocol.md'), /^(?:\| \*\*|## )([A-Z][\w-]*)/gm))
-const RECORDS = new Set(
-  readdirSync(join(ROOT, 'docs/design/decisions')).map((name) => String(Number(name.slice(0, 4)))),
-)
+const RECORD_FILES = readdirSync(join(ROOT, 'docs/design/decisions')).toSorted()
+const RECORDS = new Set(RECORD_FILES.map((name) => String(Number(name.slice(0, 4)))))
 
 /** The text of a page without code. */
 const prose = (page: string): string => page.replaceAll(/^```[^]*?^```/gm, '').replaceAll(/`[^`\n]*`/g, 'code')
@@ -128,6 +127,13 @@ describe('in every file of the tree', () => {
   test('no file refers to a path outside the tree, except the recorded conversations', () => {
     expect(found(outside)).toEqual([])
   })
+})
+
+test('each decision record has a number of its own, which its title repeats', () => {
+  const numbers = RECORD_FILES.map((name) => name.slice(0, 4))
+  expect(numbers.filter((number, index) => numbers.indexOf(number) !== index)).toEqual([])
+  const titles = RECORD_FILES.map((name) => read(`docs/design/decisions/${name}`).split('.')[0])
+  expect(titles).toEqual(numbers.map((number) => `# ${Number(number)}`))
 })
 
 test('every relative link of every page leads to a file and a heading', () => {
