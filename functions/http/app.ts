@@ -3,11 +3,10 @@ import { createKeyUse } from '../access/key-use.ts'
 import { createOpenRequests } from '../access/open-requests.ts'
 import { cors } from 'hono/cors'
 import { methodNotAllowed } from 'hono/method-not-allowed'
-import type { Context } from 'hono'
 import { authentication } from './middleware/authentication.ts'
 import type { App, AppDependencies, AppEnv } from './dependencies.ts'
 import { createBodyBudget } from './middleware/body-budget.ts'
-import { errorResponse, problemResponse } from './middleware/error-response.ts'
+import { errorResponse, refuseMethod } from './middleware/error-response.ts'
 import { headOnly } from './middleware/head.ts'
 import { originGuard } from './middleware/origin-guard.ts'
 import { requestBody } from './middleware/request-body.ts'
@@ -113,11 +112,3 @@ export function createApp(dependencies: AppDependencies): App {
   pageRoutes(app, dependencies)
   return app
 }
-
-const refuseMethod = (c: Context<AppEnv>, methods: readonly string[]): Response =>
-  problemResponse(c, {
-    status: 405,
-    code: 'method_not_allowed',
-    detail: `${c.req.method.slice(0, 32)} is not among ${methods.join(', ')}`,
-    headers: { allow: methods.join(', ') },
-  })

@@ -106,6 +106,15 @@ export function problemResponse(c: Context<AppEnv>, problem: Problem): Response 
   return problemDocument(problem, { instance, request_id: c.get('requestId') })
 }
 
+/** The 405 response of a path that has only these methods. */
+export const refuseMethod = (c: Context<AppEnv>, methods: readonly string[]): Response =>
+  problemResponse(c, {
+    status: 405,
+    code: 'method_not_allowed',
+    detail: `${c.req.method.slice(0, 32)} is not among ${methods.join(', ')}`,
+    headers: { allow: methods.join(', ') },
+  })
+
 /**
  * The response to a malformed request. No route receives such a request, because its host or address cannot be read.
  */

@@ -1,6 +1,7 @@
 import { createRoute, z } from '@hono/zod-openapi'
 import type { App, RouteDependencies } from '../../dependencies.ts'
 import { sessionId } from '../../v1/fields.ts'
+import { refuseMethod } from '../../middleware/error-response.ts'
 import { runHeaders } from '../../v1/messages/input-schema.ts'
 import { ForeignEventSchema } from '../../run-steps/stream-schema.ts'
 import { openAiProblems } from '../problems.ts'
@@ -123,7 +124,7 @@ const countTokens = createRoute({
   tags,
   request: {
     headers: z.object({ 'x-session-id': sessionId.optional() }),
-    body: { required: true, content: { 'application/json': { schema: inputTokensRequest } } },
+    body: { content: { 'application/json': { schema: inputTokensRequest } } },
   },
   responses: {
     200: {
@@ -148,6 +149,8 @@ export function responseRoutes(app: App, dependencies: RouteDependencies): void 
     const tokens = await countInputTokens(dependencies, c, c.req.valid('json'))
     return c.json({ object: 'response.input_tokens' as const, input_tokens: tokens }, 200)
   })
+  // Without this route, the routes of `{response}` match the path: GET reads a Response named `input_tokens`.
+  app.all(countTokens.path, (c) => refuseMethod(c, ['POST']))
 
   app.openapi(listInput, async (c) => {
     const { serveInputItems } = await import('./serve-stored-response.ts')

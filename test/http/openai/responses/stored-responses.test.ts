@@ -152,6 +152,21 @@ describe('a deleted Response', () => {
 })
 
 describe('the input tokens', () => {
+  test('have only the method POST, although `input_tokens` could be the id of a Response', async () => {
+    await open({ script: [] })
+    for (const method of ['GET', 'DELETE', 'OPTIONS', 'PUT']) {
+      const response = await harness.send(method, '/openai/v1/responses/input_tokens')
+      expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST'])
+      expect(await response.json()).toMatchObject({ error: { code: 'method_not_allowed' } })
+    }
+  })
+
+  test('of a request without a body are those of the default agent', async () => {
+    const client = await open({ script: [] })
+    const { input_tokens: counted } = await expectJson(harness, 200, 'POST', '/openai/v1/responses/input_tokens')
+    expect(counted).toBe(await count(client, { model: 'default' }))
+  })
+
   const count = async (client: OpenAI, body: OpenAI.Responses.InputTokenCountParams): Promise<number> => {
     const counted = await client.responses.inputTokens.count(body)
     expect(counted.object).toBe('response.input_tokens')
