@@ -14,8 +14,8 @@ export async function tableSize(
 }
 
 /**
- * Returns the maximum number of history documents of the table's messages. Reads the whole table, so the cost grows
- * with its size.
+ * Returns the maximum number of history documents that the table's messages can have. Reads the whole table, so the
+ * cost grows with its size.
  */
 export async function documentsOfTable(client: DynamoDBClient, tableName: string): Promise<number> {
   const counts = await Promise.all(

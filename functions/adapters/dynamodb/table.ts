@@ -36,8 +36,8 @@ export type Updated =
 
 /**
  * Access to the one table. Reads of the table are strongly consistent, except `readHeaderEventually` and
- * `readManyEventually`. If the store is busy or does not respond, every request is retried with identical bytes. If
- * that fails too, it rejects with `storage_failed`.
+ * `readManyEventually`. If the store is busy or does not respond, every request is retried with identical bytes. If the
+ * retries fail too, the request rejects with `storage_failed`.
  */
 export interface Table {
   read(key: ItemKey): Promise<Item | undefined>
@@ -47,7 +47,7 @@ export interface Table {
   /** Returns the items in the order of the keys. */
   readMany(keys: readonly ItemKey[]): Promise<(Item | undefined)[]>
   query(range: Range): AsyncGenerator<Item>
-  /** Writes all actions or none. Returns undefined if it succeeded; otherwise the refusal of each action, by index. */
+  /** Writes all actions or none. Returns undefined on success; otherwise the refusal of each action, by index. */
   write(actions: readonly Action[]): Promise<Refusal | undefined>
   update(key: ItemKey, when: Condition, change: Change): Promise<Updated>
 }

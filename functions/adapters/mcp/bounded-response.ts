@@ -11,7 +11,7 @@ import { jsonFault, jsonSize, MAX_JSON_VALUES } from '../../log/json/json-size.t
 const MAX_STREAM_VALUES = 10 * MAX_JSON_VALUES
 const EVENT = 8
 /**
- * Maximum number of requests from the server in one response, such as pings. Each is answered with a request of ours.
+ * Maximum number of the server's requests, such as pings, in one response. This client answers each one with a request.
  */
 const MAX_SERVER_REQUESTS = 100
 /** Number of values after which the stream yields to the event loop. */
@@ -133,8 +133,8 @@ interface StreamedEvent {
 const isData = (line: string): boolean => line.startsWith('data:') || line === 'data'
 
 /**
- * Matches a blank line, a comment, and a field that SSE defines. Other lines are dropped, because the package's parser creates an
- * error for each of them, which takes about 10 µs.
+ * Matches a line that is blank, a comment, or a field that SSE defines. Other lines are dropped, because the package's
+ * parser creates an error for each of them, which takes about 10 µs.
  */
 const KNOWN = /^(?:$|:|(?:data|event|id)(?::|$)|retry: ?\d+$)/u
 

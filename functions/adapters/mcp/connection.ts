@@ -13,8 +13,8 @@ import { createRequestSlots } from './request-slots.ts'
 const FRESH_MS = 60_000
 const AVOIDED_MS = 5_000
 /**
- * Maximum number of open and waiting calls to one server in this process. The time in the queue counts as time of the
- * call.
+ * Maximum number of open and waiting calls to one server in this process. The time in the queue counts toward the
+ * call's timeout.
  */
 const CALLS = { maxOpen: 128, maxWaiting: 2_048 }
 /**

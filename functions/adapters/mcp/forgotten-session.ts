@@ -15,8 +15,9 @@ const UNKNOWN =
 const REFUSING = new Set([400, 401, 409, 410, 422])
 
 /**
- * Whether an error shows that the server has lost the protocol's session. `refused`: it has, and it did not start the request.
- * `unclear`: it may have lost the session, and it may have started the request. `none`: the error is not about the session.
+ * Whether an error shows that the server has lost the protocol's session. `refused`: the server has lost the session,
+ * and did not start the request. `unclear`: the server may have lost the session, and may have started the request.
+ * `none`: the error is not about the session.
  */
 export type SessionLoss = 'refused' | 'unclear' | 'none'
 

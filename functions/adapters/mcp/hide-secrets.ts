@@ -4,12 +4,12 @@ import { nameOf } from './connection.ts'
 import type { McpConnection } from './connection.ts'
 
 /**
- * Minimum characters of a value that is hidden: first of a secret that the settings name, then of any other value in
- * the headers or in the address.
+ * Minimum length, in characters, from which values are hidden. The first limit applies to secrets that the settings
+ * name, the second to all other values in the headers or the address.
  */
 const MIN_SECRET_CHARACTERS = 4
 const MIN_VALUE_CHARACTERS = 8
-/** Minimum characters of a path segment that is hidden. A long segment of the address's path may be a key. */
+/** Minimum length, in characters, from which segments of the address's path are hidden. A long segment may be a key. */
 const MIN_PATH_CHARACTERS = 16
 const HIDDEN = '[secret removed]'
 
@@ -88,7 +88,7 @@ const hiderOf =
     secrets.reduce((left, secret) => left.replaceAll(secret, HIDDEN), text)
 
 /**
- * Returns a copy of the value with secrets removed from its texts and property names. Its depth is limited
+ * Returns a copy of the value with secrets removed from its texts and property names. The value's depth is limited
  * (`bounded-response.ts`).
  */
 function hideDeep<Value>(value: Value, hide: Hide): Value {

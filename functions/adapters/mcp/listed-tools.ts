@@ -8,7 +8,8 @@ const MAX_TOOLS = 128
 const MAX_TOOL_BYTES = 64 * 1024
 const MAX_LIST_BYTES = 256 * 1024
 /**
- * Maximum number of tools that a warning names for each reason of their absence, and maximum characters of each name.
+ * A warning names the absent tools, grouped by the reason. These are the maximum number of names per reason, and the
+ * maximum characters of a name.
  */
 const MAX_NAMED = 10
 const MAX_NAME_CHARACTERS = 80

@@ -27,9 +27,9 @@ const PLACEHOLDER = { content: [], structuredContent: {}, resultType: 'complete'
 const INTERNAL_ERROR = -32_603
 
 /**
- * Returns a message in the form that the MCP package accepts. A valid message is returned unchanged. Results of calls and lists
- * are stored in `received`. Instead of them, the package gets a placeholder for a call, and only the fields that it uses for a
- * list.
+ * Returns a message in the form that the MCP package accepts. A valid message is returned unchanged. Results of calls
+ * and lists are stored in `received`. In place of a call's result, the package gets a placeholder. In place of a list,
+ * it gets only the fields that it uses.
  */
 export function repairMessage(message: Json, sent: SentRequest, received: Received | undefined): Json {
   if (Array.isArray(message)) {

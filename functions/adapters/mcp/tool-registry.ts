@@ -20,7 +20,7 @@ interface Dependencies {
   readonly connect: Connect
 }
 
-/** The tools that a server declared when a run began, in the form of the output store. */
+/** The tools that a server declared when a run began. The output store keeps them in this form. */
 interface Declared {
   readonly server: string
   readonly tools: readonly DeclaredTool[]

@@ -8,7 +8,7 @@ import type { ReadBlock } from './result-blocks.ts'
 
 /** Maximum number of unreadable parts that the text names. */
 const MAX_NAMED = 10
-/** Minimum length of a text that counts as repeated if another text contains it. Shorter ones match by chance. */
+/** Minimum length from which a text counts as repeated if another text contains it. Shorter texts match by chance. */
 const MIN_QUOTED_CHARACTERS = 20
 /** Fields that describe a result without being a part of it. */
 const DESCRIBING = new Set(['_meta', 'resultType', 'isError'])
@@ -78,8 +78,8 @@ function noteOf(named: readonly string[]): string[] {
 }
 
 /**
- * Whether the texts already contain the structured content. Either one text is its JSON, or each text is the JSON of
- * one of its entries, or its JSON is a part of a text.
+ * Whether the texts already contain the structured content. They do if one text is the content's JSON, or if a text
+ * contains this JSON. They also do if each text is the JSON of one of the content's entries.
  */
 function hasStructured(texts: readonly string[], structured: Json): boolean {
   const values = texts.map(parsed)
@@ -124,7 +124,7 @@ function parsed(text: string): Json {
 
 const denseText = (text: string): string => text.replaceAll(/\s+/gu, '')
 
-/** Returns JSON with sorted names, so that equal values have equal texts. */
+/** Returns JSON with sorted property names, so that equal values have equal texts. */
 const canonical = (value: Json): string =>
   JSON.stringify(withFoldedNumbers(value) ?? null, (_name, one: Json) =>
     isJsonObject(one)

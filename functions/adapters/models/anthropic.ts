@@ -19,7 +19,7 @@ const TRAITS: Omit<ProviderTraits, 'takesFormat'> = {
   userMedia: /^(?:image\/(?:jpeg|png|gif|webp)|application\/pdf|text\/.*)$/,
   toolMedia: /^(?:image\/(?:jpeg|png|gif|webp)|application\/pdf)$/,
   maxOutputTokens: outputTokensFor('anthropic', ''),
-  // In its other mode, the package would force a call, which replaces the tool choice.
+  // In its other mode, the package would force a call. That would override the tool choice.
   formatOptions: () => ({ anthropic: { structuredOutputMode: 'outputFormat' } }),
   // The provider moves one cache breakpoint itself, so the messages do not change from request to request.
   options: { anthropic: { cacheControl: { type: 'ephemeral' } } },
@@ -34,7 +34,7 @@ export function openAnthropic(modelId: string, settings: KeySettings, fetch: Fet
   const model = provider(modelId)
   const traits: ProviderTraits = {
     ...TRAITS,
-    // The field requires a schema, in which each object names all of its properties.
+    // The field accepts only schemas that name every property of their objects.
     takesFormat: (format) =>
       format.type === 'json_schema' && !WITHOUT_FORMAT.test(modelId) && isClosedSchema(format.schema),
   }

@@ -3,7 +3,7 @@ import type { RequestToolCall } from '../../domain/model-request.ts'
 import { PLAIN_IDS } from '../../log/request/wire-names.ts'
 
 const HASH_DIGITS = 16
-/** Characters of an id that its replacement keeps. */
+/** Number of characters of an id that its replacement keeps. */
 const MAX_READABLE_CHARACTERS = PLAIN_IDS.maxLength - HASH_DIGITS - '_x'.length
 
 type SentCall = Pick<RequestToolCall, 'id' | 'repeatedIn'>

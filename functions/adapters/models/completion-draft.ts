@@ -24,7 +24,7 @@ export interface CompletionDraft {
   /** Parts in the order in which they began. */
   readonly parts: (Piece | Call)[]
   readonly calls: Call[]
-  /** The newest part of each of the provider's text and reasoning blocks. */
+  /** The newest part of each text block and of each reasoning block, by the provider's block id. */
   readonly blocks: Map<string, Piece>
 }
 

@@ -9,8 +9,8 @@ import { isKnownFrame } from './errors/known-frames.ts'
 import { notUnderstood, toModelError } from './errors/model-error.ts'
 
 /**
- * Limits of one completion. For comparison: 128,000 tokens are about 600,000 characters, and 64 calls of a round are
- * executed.
+ * Limits of one completion. For comparison: 128,000 tokens are about 600,000 characters, and a round executes at most
+ * 64 calls.
  */
 const MAX_CHARACTERS = 8_000_000
 const MAX_PARTS = 4_096
@@ -88,7 +88,8 @@ const tooLarge = (limit: string): ModelError =>
 type GoodEnd = 'stop' | 'length' | 'tool-calls'
 
 /**
- * Finish reasons of servers for a complete completion, in lower case, in addition to those of the provider packages.
+ * How a complete completion ended, by the server's finish reason in lower case. Used for finish reasons that the
+ * provider's package does not know.
  */
 const GOOD_ENDS: ReadonlyMap<string, GoodEnd> = new Map([
   ...(['eos', 'eos_token', 'end_turn', 'stop', 'stop_sequence', 'complete', 'completed'] as const).map(
@@ -116,7 +117,10 @@ function goodEnd({ unified, raw }: LanguageModelV4FinishReason): GoodEnd | undef
   return unified === 'other' && raw !== undefined ? GOOD_ENDS.get(raw.toLowerCase()) : undefined
 }
 
-/** Returns the parts and calls of an ended stream. Throws an error with the usage if they are not a completion. */
+/**
+ * Returns the parts and calls of an ended stream. If they are not a complete completion, throws an error that contains
+ * the usage.
+ */
 function whole(
   draft: CompletionDraft,
   reason: LanguageModelV4FinishReason,

@@ -19,10 +19,10 @@ interface PooledModel {
 const MAX_IDLE_MODELS = 32
 
 /**
- * Returns a function that gives each request a model of the package. The model is new, made by `create`, or was used by
- * an earlier request. The packages build their schemas for each new model, which takes a fifth of the time of a turn.
- * A model serves one request at a time, because the hook that sets the raw arguments belongs to the model. As soon as
- * its request was sent, it can serve the next one.
+ * Returns a function that gives each request a model of the package. The model is either new (made by `create`) or was
+ * used by an earlier request. The packages build their schemas for each new model, which takes a fifth of the time of a
+ * turn. A model serves one request at a time, because the hook that sets the raw arguments belongs to the model. As
+ * soon as its request was sent, it can serve the next one.
  */
 export function poolModels(create: (raw: RawArguments) => StreamingModel): (request: ModelRequest) => StreamingModel {
   const idle: PooledModel[] = []

@@ -54,7 +54,10 @@ function formatPlace(
   return traits.takesFormat(responseFormat, tools.length > 0 && toolChoice !== 'none')
 }
 
-/** The instructions, with a description of the format unless a field of the request is enough. */
+/**
+ * The instructions, followed by a description of the format. The description is omitted if a field of the request is
+ * enough.
+ */
 function systemText(request: ModelRequest, traits: ProviderTraits): string | undefined {
   const { instructions, responseFormat: format } = request
   if (format === undefined) return instructions
@@ -120,7 +123,7 @@ function assistantContent(message: AssistantRequest, ids: readonly string[], tra
 }
 
 /**
- * Converts a result. If a provider requires the arguments to be an object, it gets `{}` instead of malformed arguments.
+ * Converts a result. A provider that requires the arguments to be an object gets `{}` instead of malformed arguments.
  * The result then quotes the malformed arguments.
  */
 function resultOutput(message: ToolRequest, traits: ProviderTraits, raw: string): LanguageModelV4ToolResultOutput {

@@ -14,9 +14,9 @@ export interface ProviderTraits {
   /** Whether `tool_choice: none` works and keeps the tools declared. */
   readonly honoursNone: boolean
   /**
-   * Whether the provider takes this format as a field of the request (`false`: the instructions describe it). `hinted`:
-   * the field and the instructions are both sent, because a server may ignore the field. `mayCall`: whether the model may
-   * call tools instead.
+   * Whether the provider takes this format as a field of the request. `false`: only the instructions describe the
+   * format. `hinted`: both the field and the instructions are sent, because a server may ignore the field. The
+   * parameter `mayCall` is whether the model may call tools instead.
    */
   takesFormat(format: JsonFormat, mayCall: boolean): boolean | 'hinted'
   /** The package's options for a request with a format that the provider takes. */

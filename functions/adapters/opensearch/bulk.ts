@@ -69,7 +69,7 @@ function linesOf({ index, id, version, source }: Operation): string[] {
 }
 
 /**
- * Returns updates that protect removals: one for each index from which a batch only removes. The engine ignores
+ * Returns updates that protect removals: one for each index to which the batch adds nothing. The engine ignores
  * `require_alias` on removals with a version. But if one operation of a request requires an alias, all operations of
  * this request on the same name require it. Each update names a nonexistent document, so it changes nothing.
  */

@@ -4,8 +4,8 @@ import { INDEX_VERSION, MAPPING } from './indexed-document.ts'
 import { ask, type Send } from './requests.ts'
 
 /**
- * The indexes of a history. Searches read the index behind `<alias>`. Writes go to each index behind `<alias>-write`:
- * during a rebuild, that is the new one as well. OpenSearch stores the aliases, so every process sees a change. Writes
+ * The indexes of a history. Searches read the index behind `<alias>`. Writes go to each index behind `<alias>-write`.
+ * During a rebuild, these include the new index. OpenSearch stores the aliases, so every process sees a change. Writes
  * name each index by its own alias (`ownAlias`).
  */
 export interface HistoryAliases {
@@ -19,8 +19,8 @@ export interface HistoryAliases {
   /** Returns every existing index that was created for the alias. */
   all(): Promise<readonly string[]>
   /**
-   * Creates an empty index. From now on, writes go to this index, and no longer to those of `instead`. After
-   * `KNOWN_MS`, every process does this.
+   * Creates an empty index. From now on, writes go to this index, and no longer to the indexes in `instead`. Other
+   * processes follow within `KNOWN_MS`.
    */
   build(instead: readonly string[]): Promise<string>
   /** Atomically switches searches and writes to this index. */

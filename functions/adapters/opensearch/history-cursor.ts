@@ -12,7 +12,7 @@ import {
 export interface ListPlace {
   /** Message of the last event before this position. */
   readonly message: string
-  /** Time of the document with which that event was listed. Used only in lists sorted by time. */
+  /** Time of the document that placed this event in the list. Used only in lists sorted by time. */
   readonly time: number
 }
 

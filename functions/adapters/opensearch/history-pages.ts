@@ -78,8 +78,8 @@ const termsOf = (field: string, values: readonly string[]): object[] =>
   values.length === 0 ? [] : [{ terms: { [field]: values } }]
 
 /**
- * Returns the index at which the page begins. It follows the hit that was returned last. If that hit was deleted, the
- * page begins after as many hits as were returned.
+ * Returns the index at which the page begins: after the hit that was returned last. If that hit was deleted, the page
+ * begins after as many hits as were returned.
  */
 function rankAfter(heads: readonly Event[], { ranked }: HistoryPlace): number {
   if (ranked === undefined) return heads.length
@@ -125,7 +125,7 @@ async function pageOf(
   return next === undefined ? { hits } : { hits, next: writePlace(query, next) }
 }
 
-/** Returns how many other hits all pages have for each session of these events. */
+/** Returns the number of other hits in each of these events' sessions, on all pages together. */
 async function moreIn(search: Search, { list, scored }: Ranks, events: readonly Event[]): Promise<Map<string, number>> {
   const sessions = events.map(({ best: { source } }) => source.session)
   if (sessions.length === 0) return new Map()

@@ -16,7 +16,7 @@ export interface WriterDependencies {
   readonly clock: Clock
 }
 
-/** Creates a writer to every index behind the alias, and to the next one during a rebuild. */
+/** Creates a writer to every index behind the alias. During a rebuild, these include the new index. */
 export function createOpenSearchHistoryWriter({
   client,
   alias,

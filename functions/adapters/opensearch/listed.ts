@@ -7,7 +7,7 @@ import type { Found, SearchResponse } from './search-bodies.ts'
 const MAX_REQUESTS = 10
 /** Documents per request if their texts decide what matches. */
 const MAX_SCANNED = 200
-/** Sessions per request, because many may be on earlier pages. */
+/** Minimum number of sessions per request. Many of them may be on earlier pages, and are then omitted. */
 const GROUPS_AT_ONCE = 100
 
 type Send = (body: object) => Promise<SearchResponse>

@@ -14,12 +14,13 @@ const MAX_WIDENED = 10
 const FUZZY_LENGTHS = { least: 4, most: 24 }
 const MIN_PIECE_CHARACTERS = 3
 /**
- * Minimum characters of a word that is searched inside other words. A shorter one is searched only at their beginning.
+ * Minimum length, in characters, from which a word is searched inside other words. A shorter word is searched only at
+ * the beginning of other words.
  */
 export const MIN_INSIDE_CHARACTERS = 3
 /**
- * Small bonus for a second matching field. All parts of a long output contain its call; with the bonus, parts that also
- * contain the word themselves rank first.
+ * Small bonus for a second matching field. All parts of a long output contain its call. With the bonus, parts whose own
+ * text has the word rank first.
  */
 const PASSAGE = 0.01
 

@@ -133,7 +133,8 @@ function linkTo(client: S3Client, bucket: string, key: string, disposition: stri
 }
 
 /**
- * Deletes all objects with the prefix. It ends in a slash, so it cannot be the beginning of another session's prefix.
+ * Deletes all objects with the prefix. The prefix ends in a slash, so it cannot be the beginning of another session's
+ * prefix.
  */
 async function removePrefix(client: S3Client, bucket: string, prefix: string): Promise<number> {
   let removed = 0

@@ -26,17 +26,16 @@ interface Bucket {
   readonly subjectOf: (record: unknown) => string | undefined
 }
 
-/** Number of batches that are read concurrently. Each may have 6 MB, as text and as objects. */
+/** Number of batches that are read concurrently. Each may have 6 MB, and is in memory twice: as text and as objects. */
 const READ_AT_ONCE = 4
 /** Maximum number of batches whose subjects are remembered. Each has at most a hundred subjects. */
 const MAX_REMEMBERED_BATCHES = 5_000
 
 /**
  * Returns a function that replaces records in the batches that Lambda gave up on. `strip` returns each replacement; a
- * batch without records is deleted. The bucket contains message content, which must not outlive its session.
- * A batch is read once to find its subjects, and again only if it must change. A repeated call resumes where the
- * previous one stopped, and costs little. Resolves with whether all batches were processed. Rejects at an object that
- * is not a batch.
+ * batch without records is deleted. The bucket contains message content, which must not outlive its session. A batch is
+ * read once to find its subjects, and again only if it must change. A repeated call resumes where the previous one
+ * stopped, and costs little. Resolves to true if all batches were processed. Rejects at an object that is not a batch.
  */
 export function createBatchStripper({ client, bucket, subjectOf }: Bucket): (stripping: Stripping) => Promise<boolean> {
   let subjects = new Map<string, ReadonlySet<string>>()

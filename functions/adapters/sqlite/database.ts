@@ -11,7 +11,7 @@ const BUSY_TIMEOUT_MS = 5_000
 const PAGE_BYTES = 4096
 /**
  * Maximum attempts to open a file. If two processes open a new file at the same time, both switch it to WAL. SQLite
- * does not wait there, so one of them fails.
+ * does not wait during this switch, so one process fails.
  */
 const OPEN_ATTEMPTS = 200
 const OPEN_RETRY_MS = 25
@@ -91,7 +91,7 @@ export function transaction<T>(database: Database, work: () => T): T {
   )
 }
 
-/** The version that each open database's file had when it was opened. */
+/** For each open database, the version of its file at the time of opening. */
 const versions = new WeakMap<Database, number>()
 
 const versionOf = (database: Database): number =>
@@ -126,7 +126,10 @@ function inTransaction<T>(database: Database, begin: string, work: () => T): T {
   }
 }
 
-/** Runs `work` without a transaction. `work` reads only once, because one statement sees one consistent state. */
+/**
+ * Runs `work` without a transaction. `work` may run only one statement: a single statement sees one consistent state
+ * without a transaction.
+ */
 export function reading<T>(database: Database, work: () => T): T {
   try {
     return work()

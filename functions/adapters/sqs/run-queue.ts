@@ -32,9 +32,9 @@ const POLL_RETRY_MS = 1_000
 
 /**
  * Creates a queue of hints on a standard SQS queue. A handled hint is deleted. A failed one is delivered again after a
- * growing delay, until the queue's redrive policy moves it to the dead letters.
- * If a handler takes longer than the queue's visibility timeout, another process receives the hint too. It then finds
- * the lease held.
+ * growing delay, until the queue's redrive policy moves it to the dead letters. If a handler takes longer than the
+ * queue's visibility timeout, another process receives the hint too. That process then finds that the first one holds
+ * the lease.
  */
 export function createSqsRunQueue(dependencies: SqsDependencies): RunQueue {
   const { client, queueUrl } = dependencies

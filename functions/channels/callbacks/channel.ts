@@ -31,7 +31,9 @@ const JITTER = 0.2
 const INLINE_BYTES = 24 * 1024
 /** Polling interval for a run that has not ended. For a paused run, it grows up to one hour. */
 const POLL_INTERVAL_MS = 60_000
-/** Wait between the next attempt of the run's previous callback and the next check of this callback. */
+/**
+ * Delay of a callback that waits for the run's previous callback, counted from the next attempt of the previous one.
+ */
 const AFTER_OTHER_MS = 1_000
 const MAX_POLL_INTERVAL_MS = 3_600_000
 /** Limit of concurrent requests of one process to one receiver, for each tenant. A receiver may take 15 s for each request. */
@@ -54,7 +56,7 @@ export interface CallbackDependencies {
   readonly clock: Clock
   /** Reads the current settings of this name; undefined if they no longer exist. */
   readonly settings: (name: string) => Promise<CallbackSettings | undefined>
-  /** Builds the body for a run that has ended, or for its pause with this number, from 0. */
+  /** Builds the body for the run's end, or for one of its pauses. `pause`: the index of the pause, from 0. */
   readonly render: (key: SessionKey, run: Run, pause?: number) => Promise<string>
   readonly allowedHosts: readonly string[]
   readonly lookup?: Sending['lookup']
@@ -87,8 +89,8 @@ export function createCallbackChannel(dependencies: CallbackDependencies): RunCh
 }
 
 /**
- * Adds a separate callback for each pause, in order, before the callback for the run's end. A steered input gets no callbacks
- * for pauses from before it was accepted. Before such a pause, the log's last message is older than the input.
+ * Adds a separate callback for each pause, in order, before the callback for the run's end. A steered input gets no
+ * callbacks for pauses before its acceptance. At such a pause, the log's last message is older than the input.
  */
 async function addPauses(dependencies: CallbackDependencies, work: Work): Promise<boolean> {
   const { outbox, render } = dependencies

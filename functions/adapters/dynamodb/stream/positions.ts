@@ -8,14 +8,14 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 
 /**
  * Stores how far each shard of the table's stream has been read. Reading records twice is harmless. But without
- * positions, every restart would read up to a day of old records before it indexes new ones. It would also not warn
- * about records that expired unread.
+ * positions, every restart would read up to a day of old records before it indexes new ones. The process would also not
+ * warn about records that expired unread.
  */
 export interface StreamPositions {
   /** Returns the sequence number up to which all records of the shard were handled; undefined if none is stored. */
   read(shard: string): Promise<string | undefined>
   /**
-   * Whether positions are stored, but none of these shards has one. The stream then has dropped all shards that were
+   * Whether positions are stored, but none for these shards. In this case, the stream has dropped all shards that were
    * read.
    */
   areAllBehind(shards: readonly string[]): Promise<boolean>
@@ -23,9 +23,9 @@ export interface StreamPositions {
   keep(shard: string, sequence: string): Promise<void>
 }
 
-/** No session and no key has this partition. */
+/** Partition of the positions. No session and no API key uses it. */
 export const POSITIONS = '#STREAM'
-/** Width of sequence numbers, which have 21 to 40 digits. With equal widths, texts compare like numbers. */
+/** Digits to which sequence numbers are padded; they have 21 to 40. Texts of equal length compare like numbers. */
 const DIGITS = 40
 
 /** Creates the positions in the table itself. */

@@ -48,7 +48,7 @@ const AFTER_FAILURE_MS = 1_000
  * again, which does no harm.
  */
 const KEEP_EVERY_MS = 2_000
-/** Records per batch, equal to that of the function on AWS. */
+/** Records per batch. The function on AWS has the same batch size. */
 const BATCH = 100
 
 /**
@@ -155,8 +155,8 @@ async function iteratorAt(client: DynamoDBStreamsClient, address: Address, place
 }
 
 /**
- * Stores the position at intervals. Records about stored positions are ignored, because each stored position creates
- * such a record.
+ * Stores the position at intervals. Storing a position adds a record to the stream. Such records are ignored;
+ * otherwise, each would cause another one.
  */
 async function keepPosition(
   { positions, clock }: ShardDependencies,

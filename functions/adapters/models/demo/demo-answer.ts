@@ -2,10 +2,10 @@ import { isJsonObject } from '../../../domain/json.ts'
 import type { Json, JsonObject } from '../../../domain/json.ts'
 import type { JsonFormat } from '../../../domain/runs/request-settings.ts'
 
-/** Maximum depth of the value. A schema that nests deeper gets null there. */
+/** Maximum depth of the value. Deeper values are null. */
 const MAX_DEPTH = 8
 
-/** Returns an answer of this format as JSON. Its texts are `text`. Conditions such as patterns are not considered. */
+/** Returns an answer in this format, as JSON. Its texts are `text`. Conditions such as patterns are not considered. */
 export const demoAnswer = (format: JsonFormat, text: string): string =>
   JSON.stringify(format.type === 'json_object' ? { answer: text } : valueOf(format.schema, format.schema, text, 0))
 

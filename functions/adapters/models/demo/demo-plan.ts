@@ -84,8 +84,8 @@ const failed = new Set<string>()
 const MAX_FAILED_REQUESTS = 1_000
 
 /**
- * Whether this request was not seen before. Its hash is kept, because the request itself does not show an earlier
- * failure.
+ * Whether this is the first attempt of the request. The hash of the request is kept, because the request itself does
+ * not show an earlier failure.
  */
 function isFirst({ messages }: ModelRequest): boolean {
   const name = sha256(JSON.stringify(messages, withoutBytes), 'base64')

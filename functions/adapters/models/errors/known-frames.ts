@@ -50,7 +50,7 @@ function isKnownChoice(choice: unknown): boolean {
   return hasOnly(choice, CHOICE) && (!isFields(delta) || hasOnly(delta, DELTA))
 }
 
-/** Whether these names include all fields with a value. */
+/** Whether each field that has a value is one of `names`. */
 const hasOnly = (fields: Fields, names: ReadonlySet<string>): boolean =>
   Object.entries(fields).every(([name, value]) => names.has(name) || value === null || value === '')
 

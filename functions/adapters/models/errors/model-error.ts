@@ -93,7 +93,10 @@ function retryAfter(error: unknown): number | undefined {
   return durationIn(headers?.['retry-after-ms'], 1) ?? durationIn(headers?.['retry-after'], 1_000)
 }
 
-/** Parses a number of units, or a date (RFC 9110, 10.2.3). Fractions are accepted because providers send them. */
+/**
+ * Parses a duration, as a number of units of `unitMs`, or a date (RFC 9110, 10.2.3). Fractions are accepted because
+ * providers send them.
+ */
 function durationIn(value: string | undefined, unitMs: number): number | undefined {
   const text = value?.trim() ?? ''
   if (/^\d{1,15}(?:\.\d*)?$/.test(text)) return Number(text) * unitMs

@@ -12,8 +12,8 @@ const MAX_PLAIN_CHARACTERS = 500
 const MAX_DEPTH = 6
 
 /**
- * Returns the fields that describe an error, as text of JSON fields. All other fields are omitted, because a server may quote the
- * request that it refuses. `error`: the parsed frame of a stream, or the body as text.
+ * Returns the fields that describe an error, as the text of JSON fields. All other fields are omitted, because a server
+ * may quote the request that it refuses. `error`: the parsed frame of a stream, or the body as text.
  */
 export function ownWords(error: unknown): string {
   if (error instanceof Error) return ''

@@ -4,9 +4,9 @@ import type { ModelRequest, RequestMessage } from '../../../domain/model-request
 const PLACE = /\b(?:messages|input)[.[](\d{1,6})\b/
 
 /**
- * Returns the index of the request's message that a provider's refusal names. The refusal has an index in the format
- * that the provider received. A list in this format may begin with a system message, join neighbours of one role, or
- * have one item for each part.
+ * Returns the index of the request's message that a provider's refusal names. The refusal has the message's index in
+ * the list that the provider received. This list may begin with a system message, join neighbouring messages of one
+ * role, or have one item for each part.
  */
 export function refusedIndex(words: string, request: ModelRequest, provider: string): number | undefined {
   const place = PLACE.exec(words)?.[1]
@@ -19,7 +19,10 @@ export function refusedIndex(words: string, request: ModelRequest, provider: str
   return messages[found] === undefined ? undefined : found
 }
 
-/** Returns the index of the first message in the n-th group of neighbours with one role. Results have the user's role. */
+/**
+ * Returns the index of the first message in the n-th group. A group has neighbouring messages of one role. Results
+ * count as messages of the user.
+ */
 function indexOfGroup(messages: readonly RequestMessage[], wanted: number): number | undefined {
   const begins = messages.flatMap(({ role }, index) =>
     (role === 'assistant') === (messages[index - 1]?.role === 'assistant') && index > 0 ? [] : [index],

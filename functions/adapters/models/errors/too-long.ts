@@ -60,7 +60,7 @@ const SUMS: readonly RegExp[] = [
 ]
 
 /**
- * Returns the tokens of the request without its output, and the part of the context that the output leaves for them.
+ * Returns the tokens of the request without its output, and the maximum of these tokens: the context minus the output.
  */
 function sumIn(text: string): Required<Pick<RefusedSize, 'maxTokens' | 'tokens'>> | undefined {
   const groups = SUMS.map((sentence) => sentence.exec(text)?.groups).find((found) => found !== undefined)

@@ -82,8 +82,9 @@ export async function acceptMessage(
 }
 
 /**
- * Returns the thread's session, or creates it if its run may be accepted. Undefined if the session was deleted. The
- * session records its first message, because the input of that message also contains the thread's earlier messages.
+ * Returns the thread's session. Creates a missing session if the limits allow a new run. Returns undefined if the
+ * session was deleted. The session records its first message, because the input of that message also contains the
+ * thread's earlier messages.
  */
 async function enterThread(
   { settings, sessions, service, caps, agents }: AcceptMessageDependencies,

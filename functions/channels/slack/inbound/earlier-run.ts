@@ -4,7 +4,10 @@ import type { Clock } from '../../../ports/clock.ts'
 import type { Outbox } from '../../../ports/outbox.ts'
 import { REPLY_KIND } from './submit-message.ts'
 
-/** Maximum age of a row whose run's idempotency key is certainly still stored. The store keeps a key for 24 hours. */
+/**
+ * Up to this age of a row, the store certainly still has the idempotency key of the row's run. The store keeps a key
+ * for 24 hours.
+ */
 const KEY_KNOWN_MS = 23 * 3_600_000
 /** Largest difference between the clocks of two processes. */
 const CLOCK_SKEW_MS = 3_600_000

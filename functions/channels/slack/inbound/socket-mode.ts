@@ -18,7 +18,7 @@ const PINGS = 'undici:websocket:ping'
 const MAX_MESSAGE_CHARACTERS = 4 * 1024 * 1024
 /**
  * Limit of the characters of messages that are not durable yet, because a WebSocket has no flow control. Each message
- * counts as its own characters and `MESSAGE` more.
+ * counts with its own characters plus `MESSAGE`.
  */
 const MAX_PENDING_CHARACTERS = 32 * 1024 * 1024
 const MESSAGE = 4_096

@@ -27,7 +27,7 @@ export function createEventTaker(dependencies: TakeEventDependencies): (payload:
    * Messages that are being accepted. Slack repeats an event after 3 s; the repetition then waits for the same work.
    */
   const inFlight = new Map<string, Promise<void>>()
-  /** For each thread, the acceptance of its newest message, until it is finished. */
+  /** For each thread, the acceptance of its newest message. A finished acceptance is removed. */
   const threads = new Map<string, Promise<void>>()
 
   async function once(event: SlackEvent): Promise<void> {

@@ -35,8 +35,8 @@ export interface MarkedDocuments {
   readonly row: MarkedRow
   readonly first: readonly HistoryDocument[]
   /**
-   * Makes the next `count` documents. Returns undefined if the rest of the message cannot be read. Absent if `first`
-   * has all documents.
+   * Makes the next `count` documents, or returns undefined if the rest of the message cannot be read. This function is
+   * absent if `first` has all documents.
    */
   readonly rest?: (count: number) => Promise<Documents | undefined>
   /** Maximum number of documents of the message. */

@@ -3,8 +3,8 @@ import type { SessionKey } from '../../../../domain/session.ts'
 import { readAll, readOne, write, type Database } from '../../database.ts'
 
 /**
- * Number of messages, or of characters of their documents, at which the pending words are stored. Four transactions of
- * `merge.ts` reach it.
+ * Limits of the pending messages: their number, and the characters of their documents. When one is reached, the pending
+ * words are stored. Each limit is four times that of a transaction in `merge.ts`.
  */
 const MAX_MESSAGES = 1_024
 const MAX_CHARACTERS = 1_024_000

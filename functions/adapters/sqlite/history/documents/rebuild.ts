@@ -4,7 +4,9 @@ import { readAll, readOne, transaction, write, type Database } from '../../datab
 import type { HistoryProjection } from './projection.ts'
 import { removeUnusedWords } from '../vocabulary/unused-words.ts'
 
-/** Messages that are marked at a time, about as many as have their words stored at once (`pending-messages.ts`). */
+/**
+ * Messages that are marked at a time. The words of about as many messages are stored together (`pending-messages.ts`).
+ */
 const PAGE = 1_000
 /** Messages that are removed per transaction. */
 const ORPHANS = 100

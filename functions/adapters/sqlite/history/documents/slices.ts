@@ -20,9 +20,9 @@ const SELECT_BEGUN = 'SELECT first, stored FROM historyMarks WHERE message = ? A
 const UPDATE_BEGUN = 'UPDATE historyMarks SET first = ?, stored = ?, documents = ? WHERE message = ?'
 
 /**
- * Stores the next slice, after the last one that any process has stored. Until all documents are stored, the mark
- * remains, and records which documents are stored. A change of the message clears this record. Call it inside a
- * transaction.
+ * Stores the next slice, after the last one that any process has stored. Until all documents are stored, the message
+ * keeps its mark. The mark records which documents are stored. A change of the message clears this record. Call it
+ * inside a transaction.
  */
 export function putSlice(
   database: Database,
@@ -50,7 +50,7 @@ export function putSlice(
 }
 
 /**
- * Whether the stored documents equal these. They differ if another version of the program has made them in another way.
+ * Whether the stored documents equal these. They differ if another version of the program has made them differently.
  */
 function isStored(database: Database, { first }: Begun, documents: readonly HistoryDocument[], start: number): boolean {
   return documents.every((document, place) => {

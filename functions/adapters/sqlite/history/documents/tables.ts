@@ -30,8 +30,8 @@ import { createVocabularyWriter, type VocabularyWriter } from '../vocabulary/voc
 /** SQLite's value for no limit. */
 const ALL = -1
 /**
- * Number of words of a deleted session that are removed for each document of the limit. The removal of a word takes
- * some tenths of a millisecond.
+ * Converts a limit of documents to a limit of words: a removal that may remove n documents may remove this many times n
+ * words of a deleted session. Removing a word takes some tenths of a millisecond.
  */
 const WORDS_A_DOCUMENT = 3
 
@@ -61,7 +61,9 @@ export interface HistoryTables {
   removeSome(key: SessionKey, messageId: string, limit: number): Removed | undefined
   /** Removes the message from the tables, and returns the number of its documents. */
   remove(key: SessionKey, messageId: string): number
-  /** Drops cached facts and pending words. Call it after a rollback of these tables, which makes them wrong. */
+  /**
+   * Drops the cached data and the pending words. Call it after a rollback of these tables, because both are wrong then.
+   */
   undone(): void
 }
 

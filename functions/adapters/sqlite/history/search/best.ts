@@ -58,7 +58,10 @@ interface Depth {
 }
 
 const USUAL: Depth = { dense: 150, enough: 40, scored: 100 }
-/** Limits if most results are self-references. The real events rank below the self-references, or use other words. */
+/**
+ * Limits for a search whose results are mostly self-references. The real events then rank below them, or use other
+ * words.
+ */
 const RESCORE_DEPTH: Depth = { dense: 800, enough: Infinity, scored: 1_000 }
 
 interface Found {

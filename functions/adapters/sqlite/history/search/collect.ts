@@ -6,7 +6,10 @@ import { loadDocuments, type FoundDocument } from './rows.ts'
 import { boundsOf, withinSession, withoutSessions } from './scope.ts'
 import type { Step, Walk, WalkPlace } from './walk.ts'
 
-/** Maximum number of sessions with a hit that a match excludes, so that the index finds other sessions faster. */
+/**
+ * With grouping, a match excludes sessions that already have a hit, so that the index finds other sessions faster. This
+ * is the maximum number of excluded sessions.
+ */
 const MAX_LEFT_OUT = 200
 
 /** The hits to collect from a listing. */
@@ -15,9 +18,9 @@ export interface Wanted {
   readonly walk: Walk
   readonly from: WalkPlace | undefined
   readonly limit: number
-  /** Events that are listed among the best events, and not here. */
+  /** Events to omit, because they are listed among the best events. */
   readonly taken: ReadonlySet<number>
-  /** With grouping: sessions whose hit is listed among the best events, and not here. */
+  /** With grouping: sessions to omit, because their hit is listed among the best events. */
   readonly sessions: readonly string[]
 }
 

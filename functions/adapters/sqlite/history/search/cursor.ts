@@ -17,15 +17,15 @@ export interface HistoryPlace {
    */
   readonly bound: number
   /**
-   * Approximate number of documents in the scope when the first page was read. Among many documents, rare words have
-   * more weight.
+   * Approximate number of documents in the scope when the first page was read. The more documents there are, the more
+   * weight a rare word has.
    */
   readonly documents: number
   /** Whether the page ended among the best events, which are ordered by score. */
   readonly isRanked: boolean
   /** Number of best events that were returned. */
   readonly shown: number
-  /** The last document that the pages have passed, as a number like that of `bound`; 0 for none. */
+  /** Number of the last document that the pages have passed, relative like `bound`; 0 for none. */
   readonly passed: number
   /** The time of that document, if hits are sorted by time. */
   readonly time: number

@@ -10,7 +10,7 @@ import { coveringTokens } from './time-tokens.ts'
 export const STAGES = ['all', 'content', 'any'] as const
 export type Stage = (typeof STAGES)[number]
 
-/** Maximum number of words between words that count as near each other. */
+/** Words count as near each other if at most this many other words are between them. */
 const NEAR_WORDS = 10
 /** Maximum number of documents that the widest way of matching may read. */
 const MAX_ANY = 4_000
@@ -80,8 +80,8 @@ export function rareParts(terms: readonly PlannedTerm[], least: number): RarePar
 export const partExpression = (matching: Matching, part: RarePart): string => bounded(matching, part.expression)
 
 /**
- * Returns the expressions for documents that are read first if very many match. These documents contain the literal
- * query, contain its words near each other, or are calls with all its words.
+ * Returns expressions that select the documents to read first when very many documents match. These documents contain
+ * the literal query, contain its words near each other, or are calls with all its words.
  */
 export function denseExpressions(matching: Matching): string[] {
   const { query, terms } = matching

@@ -7,9 +7,9 @@ import { matchRows } from './rows.ts'
 import { boundsOf, within } from './scope.ts'
 
 /**
- * Returns the position where the page of this query begins, and the audience with the documents of its pages. Returns
- * undefined if the scope has no documents. Throws `cursor_not_found` for a cursor that no page of this query returned.
- * Call it inside a snapshot.
+ * Returns the position where the page of this query begins, and the audience, limited to documents that existed when
+ * the first page was read. Returns undefined if the scope has no documents. Throws `cursor_not_found` for a cursor that
+ * no page of this query returned. Call it inside a snapshot.
  */
 export function openSearch(database: Database, query: HistoryQuery): Pick<Search, 'audience' | 'place'> | undefined {
   const relative = query.after === undefined ? undefined : readPlace(database, query, query.after)

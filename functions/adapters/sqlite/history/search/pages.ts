@@ -64,8 +64,8 @@ async function rankedPage(search: Search): Promise<HistoryPage> {
 }
 
 /**
- * Returns the index at which the page begins. It follows the hit that was returned last. If that hit was deleted, the
- * page begins after as many hits as were returned.
+ * Returns the index at which the page begins: after the hit that was returned last. If that hit was deleted, the page
+ * begins after as many hits as were returned.
  */
 function rankAfter(heads: readonly Event[], { shown, passed }: HistoryPlace): number {
   const last = heads.findIndex((event) => event.best.id === passed)
@@ -109,7 +109,7 @@ function relativeTo({ audience }: Search, { bound, passed, ...place }: HistoryPl
   return { ...place, bound: bound - first, passed: passed === 0 ? 0 : passed - first }
 }
 
-/** Returns how many other hits all pages have for the session of this event. */
+/** Returns the number of other hits in this event's session, on all pages together. */
 function moreOf(search: Search, listing: Listing, scored: readonly Event[], { best: { event, hit } }: Event): number {
   const { scope, filters } = search.query
   const expression = listing.expression(withinSession(boundsOf(scope, filters), scope.tenant, hit.session))

@@ -2,7 +2,7 @@ import { sha256 } from '../../../../domain/hash.ts'
 import type { HistoryDocument, HistoryFilters, HistoryRole, HistoryScope } from '../../../../domain/history.ts'
 import { coveringTokens, hourOf, MARK, tokensOfHour } from './time-tokens.ts'
 
-/* Filters are tokens of the full-text index, so that a match skips documents that they exclude. */
+/* Filters are tokens of the full-text index, so that a match skips the documents that a filter excludes. */
 
 /** Returns all filter tokens of a document, joined by spaces. */
 export function scopeText(document: HistoryDocument): string {
@@ -33,8 +33,8 @@ function kindText({ role, toolName, status }: HistoryDocument): string {
 const kinds = new Map<string, string>()
 
 /**
- * Returns the tokens of a document that usually equal those of the previous document. They are cached: computing them
- * again took a twentieth of the time of indexing.
+ * Returns the document's tokens for the fields that rarely change from document to document. These tokens are cached,
+ * because computing them for each document took a twentieth of the time of indexing.
  */
 function sharedText({ tenant, session, owner, agent, runId, time }: HistoryDocument): string {
   const of = [tenant, session, owner, agent, runId, hourOf(time)]

@@ -25,9 +25,9 @@ interface Timed {
 type Order = 'newest' | 'oldest'
 
 /**
- * Creates the walk by time. An event is at the position of its first matching document, and shows only its documents
- * with the time of that document. With the newest first, these are the documents of its result. With the oldest first,
- * they are the documents of its call.
+ * Creates the walk by time. An event is listed at the time of its first matching document, and shows only documents
+ * with that time. In newest-first order, these are usually the documents of its result. In oldest-first order, they are
+ * usually the documents of its call.
  *
  * The index has blocks of time. Blocks with few matches are sorted, all others are divided. So a common word in a long
  * history costs no more than its first hits.

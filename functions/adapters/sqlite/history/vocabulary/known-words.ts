@@ -11,8 +11,9 @@ import { sessionWords } from './session-words.ts'
 const MAX_MARK_BITS = 30
 
 /**
- * Bits of a session, its tenant and its owner. Such a bit marks a word that the tables already have, or a run with only
- * such words. Bits are valid only within the age in which they were assigned.
+ * Bits of a session, its tenant and its owner. In the marks of a word, such a bit means that the tables already have
+ * the word. In the marks of a run of characters, it means this for all words of the run. A bit is valid only within the
+ * age in which it was assigned.
  */
 export interface Marking {
   readonly sessionAge: number
@@ -23,13 +24,13 @@ export interface Marking {
   readonly owner: number
 }
 
-/** Whether the marks show that the session already has the word, or all words of the run. */
+/** Whether the marks show that the session already has the marked word, or all words of the marked run. */
 export const hasSession = (marks: Marks, { sessionAge, session }: Marking): boolean =>
   marks.sessionAge === sessionAge && (marks.sessions & session) !== 0
 
 /**
- * Returns the bits of the tenant and the owner that the marks have. Such a bit shows that the tables already have the
- * word, or all words of the run.
+ * Returns which of the tenant's and the owner's bits the marks contain. For these, the tables already have the marked
+ * words.
  */
 export const audiencesOn = (marks: Marks, { audienceAge, tenant, owner }: Marking): number =>
   marks.audienceAge === audienceAge ? marks.audiences & (tenant | owner) : 0
@@ -65,8 +66,8 @@ function createMarks() {
 }
 
 /**
- * Marks in the word objects which words the tables have, because most words recur. All marks become invalid if anything
- * else has changed the tenant's words: another process, a removal of words, or a rollback.
+ * Records in each word object whether the tables have the word, because most words recur. All marks become invalid if
+ * the tenant's words are changed by another process, a removal of words, or a rollback.
  */
 export function createKnownWords(database: Database, { word }: Pick<DocumentReader, 'word'>) {
   const left = new Map<number, number>()
@@ -76,7 +77,7 @@ export function createKnownWords(database: Database, { word }: Pick<DocumentRead
   const markingOf = ({ tenant, owner, session }: SessionRows): Marking => {
     const isKnown = sessions.has(session)
     const ofSession = sessions.of(session)
-    // Ids of tenants are negated. They come from another table than ids of owners, so both may be equal.
+    // The tenant's id is negated, because it may equal the owner's id: the ids come from two tables.
     const ofAudiences = audiences.of(-tenant, ...(owner === undefined ? [] : [owner]))
     const marking = {
       sessionAge: ofSession.age,

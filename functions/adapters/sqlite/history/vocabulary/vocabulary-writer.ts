@@ -39,7 +39,7 @@ interface Fresh {
 /** Owner id of a session without an owner. */
 const NO_OWNER = 0
 
-/** Creates the writer of the vocabulary's tables, for words of this reader. */
+/** Creates the writer of the vocabulary's tables. It gets the word objects from `reader`. */
 export function createVocabularyWriter(database: Database, reader: Pick<DocumentReader, 'word'>): VocabularyWriter {
   const known = createKnownWords(database, reader)
   return {
@@ -51,8 +51,8 @@ export function createVocabularyWriter(database: Database, reader: Pick<Document
           let changed = false
           for (const one of all) changed = addToSession(database, one, of(one.rows), fresh) || changed
           if (!changed) return
-          // Reserves at least one id. A greater id of the last word shows other processes that the tenant's words have
-          // changed.
+          // Reserves at least one id. The tenant's last word then has a greater id, which shows other processes that
+          // the words have changed.
           const count = Math.max(1, fresh.tenant.length)
           const first = reserveWords(database, tenant, count)
           addFresh(database, { tenant, first }, fresh)
@@ -179,9 +179,9 @@ export function removeWord(database: Database, { id, word }: KnownWord): void {
 }
 
 /**
- * Removes about `limit` words of an owner without documents, and returns whether more remain. Such words remain if
- * another session removed a word of the tenant while the owner's last session still had it. The word then has no id any
- * more, so the owner's session could not remove it.
+ * Removes about `limit` words of an owner without documents, and returns whether more remain. An owner may still have a
+ * word that another session removed from the tenant earlier. The removed word has no id, so the owner's last session
+ * could not remove it.
  */
 function forgetOwner(database: Database, owner: number, limit: number): boolean {
   const some = 'SELECT word FROM historyOwnerWords WHERE owner = ?1 LIMIT ?2'

@@ -5,9 +5,9 @@ import type { Audience } from './audiences.ts'
 import { quote } from '../search/scope.ts'
 import { sessionWords } from './session-words.ts'
 
-/** Minimum characters of a word in the vocabulary. */
+/** Minimum length of a word in the vocabulary, in characters. */
 const MIN_WORD_CHARACTERS = 3
-/** Minimum characters of a word whose similar words are found by one half of the word. */
+/** Minimum length, in characters, from which a word's similar words are found by its first or last half. */
 const MIN_HALVED_CHARACTERS = 6
 /** Maximum number of documents that are counted for a token. A token in more documents is common in every history. */
 const COUNTED = 20_000

@@ -69,7 +69,7 @@ function readMessages(
 ): Awaited<ReturnType<LogReader['messages']>> {
   const run = query.run === undefined ? undefined : findRun(database, session, query.run)
   if (query.run !== undefined && run === undefined) return { messages: [], more: false }
-  // The index of a run's messages is ordered by number, which is also the order of their ids.
+  // The index of a run's messages is ordered by number. Numbers and ids have the same order.
   const conditions: (readonly [sql: string, values: readonly Value[]])[] =
     run === undefined ? [['m.session = ?', [session]]] : [['m.run = ?', [run.number]]]
   if (query.after !== undefined) conditions.push(['m.id > ?', [query.after]])

@@ -1,21 +1,21 @@
 import { deflateRawSync, inflateRawSync, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 
 /**
- * Minimum characters of a text that is compressed. Shorter texts gain little. Longer texts, mostly tool outputs, shrink
- * to half or less, which also reduces the bytes written to disk.
+ * Minimum length, in characters, from which texts are compressed. Shorter texts gain little. Longer texts, mostly tool
+ * outputs, shrink to half or less, which also reduces the bytes written to disk.
  */
 const PACKED_FROM_CHARS = 1_000
 
 /**
- * Maximum characters of a text that is compressed at the fastest level, with little memory. This takes a third less
- * time and 4 % more space.
+ * Maximum length, in characters, up to which texts are compressed at the fastest level, with little memory. This level
+ * takes a third less time and 4 % more space.
  */
 const SHORT_CHARS = 4_096
 const QUICK = { level: 1, windowBits: 12, memLevel: 5, chunkSize: 4_096 }
 
 /**
- * Minimum characters of a text that Zstandard compresses. It reaches a similar size in a tenth of the time. Deflating 4
- * MB of random words would block the thread for 0.15 s.
+ * Minimum length, in characters, from which texts are compressed by Zstandard instead of deflate. Zstandard reaches a
+ * similar size in a tenth of the time. Deflating 4 MB of random words would block the thread for 0.15 s.
  */
 const LONG_CHARS = 65_536
 

@@ -44,8 +44,8 @@ export function requireReplaceable(database: Database, row: SessionRow, replaces
 }
 
 /**
- * Stores that `by` supersedes the runs from `from` on. Returns the session without their messages in its counts and
- * times. The caller saves the row.
+ * Stores that `by` supersedes the runs from `from` on. Returns the session; its counts and times no longer include the
+ * messages of these runs. The caller saves the row.
  */
 export function supersede(database: Database, row: SessionRow, { by, from }: Replacement): SessionRow {
   const first = firstMessageFrom(database, row, from)
@@ -70,7 +70,10 @@ function firstMessageFrom(database: Database, { number }: SessionRow, run: strin
   return readOne<{ id: string }>(database, sql, number, run)?.id
 }
 
-/** Counts the messages from `first` on, within these bounds, that the session's count includes. */
+/**
+ * Counts the messages from `first` on, within the bounds `outside`. Counts only kinds of messages that the session's
+ * count includes.
+ */
 function countOutside(database: Database, { number }: SessionRow, first: string, outside: readonly IdBounds[]): number {
   const sql = `SELECT count(*) AS count FROM messages WHERE session = ? AND id >= ? AND id > ? AND id < ?
     AND parent IS NULL AND role IN (${roleCode('user')}, ${roleCode('assistant')})`

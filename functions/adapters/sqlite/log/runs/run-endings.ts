@@ -26,7 +26,7 @@ import { countUsage } from '../usage/usage-rows.ts'
 
 type Ended = { run: Run; closed: readonly ToolMessage[]; queued: boolean }
 
-/** Releases the lease with the run paused, if a call waits and no cancel was requested. */
+/** Pauses the run and releases the lease, if a call waits and no cancel was requested. */
 export function pause({ database, clock }: LogDependencies, lease: Lease): Run | undefined {
   const now = clock.now()
   return transaction(database, () => {
@@ -99,7 +99,7 @@ function storeEnd(database: Database, row: SessionRow, lease: Lease, end: RunEnd
 
 /**
  * Returns the end that this holder has stored in an earlier attempt. If the end has a message, the log must contain it.
- * Otherwise, the session must be as this holder's end left it. Throws `LeaseLost` if this is not true.
+ * Otherwise, the session must be as this holder's end left it. If there is no such end, throws `LeaseLost`.
  */
 function endedBefore(database: Database, row: SessionRow | undefined, lease: Lease, end: RunEnd): Ended {
   const stored = row && findRun(database, row.number, lease.runId)

@@ -113,7 +113,10 @@ function requireAcceptable(database: Database, row: SessionRow, { trigger, onBus
     throw new TooltrailError('session_busy', `session ${row.session} has a run that has not ended`, { retryable: true })
 }
 
-/** Returns the status of the run of the log's last message. Later runs may have been cancelled before they began. */
+/**
+ * Returns the status of the run that wrote the log's last message. Later runs may have been cancelled before they
+ * began.
+ */
 function statusAtEnd(database: Database, { number, head }: SessionRow): number | undefined {
   const sql = 'SELECT r.status FROM messages m JOIN runs r ON r.number = m.run WHERE m.session = ? AND m.id = ?'
   return readOne<{ readonly status: number }>(database, sql, number, head)?.status

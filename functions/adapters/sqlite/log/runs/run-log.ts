@@ -85,7 +85,7 @@ function insertAfter(database: Database, row: SessionRow, run: StoredRun, messag
   return head
 }
 
-/** Whether this round is already in the log. Throws if another message has its id. */
+/** Whether this round is already in the log. Throws if its completion's id belongs to another message. */
 function isStored(database: Database, row: SessionRow, { assistant, tools }: Round): boolean {
   // The head is the log's last message, so no message has a greater id.
   if (row.head === null || assistant.id > row.head) return false

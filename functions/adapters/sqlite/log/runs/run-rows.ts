@@ -64,7 +64,8 @@ export function saveRun(database: Database, before: StoredRun, run: Run): Stored
 }
 
 /**
- * Replaces the request of a run: its input, client tools, instructions and settings. Does nothing if `run` is the run before.
+ * Replaces the request of a run: its input, client tools, instructions and settings. Does nothing if `run` is the same
+ * object as the stored run.
  */
 export function saveRequest(database: Database, before: StoredRun, run: Run): void {
   if (run === before.run) return

@@ -51,7 +51,7 @@ export const leased = (row: SessionRow, owner: string, now: number): SessionRow 
   due: now + LEASE_MS,
 })
 
-/** Returns the lease after `leased`. */
+/** Returns the lease that a row has after `leased`. */
 export const leaseOf = (row: SessionRow, owner: string, runId: string): Lease => ({
   tenant: row.tenant,
   session: row.session,
@@ -93,8 +93,8 @@ export function counting(row: SessionRow, message: AssistantMessage): SessionRow
 }
 
 /**
- * Returns a counted session and its run at the run's start. `begin` makes the started run. The caller stores the
- * session, the run and the message.
+ * Starts a queued run: returns the session's new row, the started run and the input's message. `begin` makes the
+ * started run. The session's messages must be counted already. The caller stores all three.
  */
 export function atStart(
   row: SessionRow,

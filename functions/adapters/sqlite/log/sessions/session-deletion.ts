@@ -125,7 +125,7 @@ function removeMessages(
   return { removed, more: removed < messages.length }
 }
 
-/** Returns the maximum number of documents that a message may have, for a message that is not indexed yet. */
+/** Counts a message that is not indexed yet: returns the maximum number of documents that it could have. */
 function unmade(database: Database, number: number): Removed {
   const sql = `${SELECT_MESSAGES} JOIN historyMarks h ON h.message = m.number WHERE m.number = ?`
   const row = readOne<MessageRow>(database, sql, number)

@@ -7,7 +7,7 @@ import { findLiveSession, headerOf, saveSession, type SessionRow } from './sessi
 
 /** Creates the reader of due and expired sessions on SQLite. */
 export function createSqliteSessionJanitor({ database }: { database: Database }): SessionJanitor {
-  /** Numbers of sessions that could not be adopted. */
+  /** Sessions that could not be adopted, by their number. */
   const damaged = new Set<number>()
   return {
     adopt: async (limit) => adopt(database, limit, damaged),

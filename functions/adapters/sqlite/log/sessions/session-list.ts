@@ -54,8 +54,8 @@ export interface ListedRows<Shown = Session> {
 }
 
 /**
- * Returns a page of the matching sessions. One condition selects the index, which has them in order. A limited number
- * of its rows is compared with the other conditions. Call it inside a snapshot.
+ * Returns a page of the matching sessions. One condition selects the index from which the sessions are read in order.
+ * The other conditions are then checked, for a limited number of the index's rows. Call it inside a snapshot.
  */
 export function listSessions<Shown>(
   database: Database,

@@ -11,11 +11,11 @@ import { indexedColumns, readDetails, writeDetails, type Details } from './sessi
 import type { SessionRow } from './session-rows.ts'
 
 /**
- * Number of messages that are read at the beginning and at the end of a log. For a session of an earlier version, and
- * after a replacement, they show the times of the first and the last message.
+ * Number of messages that are read at each end of a log, to find the times of its first and its last message. They are
+ * read for a session of an earlier version, and after a replacement.
  */
 const MESSAGES_READ = 20
-/** Maximum number of user messages in which a title for such a session is searched. */
+/** Maximum number of user messages that are read to find a title for a session of an earlier version. */
 const INPUTS_READ = 5
 
 /** Adds these messages to the counts and times of the row. The messages are appended in the same write. */
@@ -94,8 +94,9 @@ export function counted(database: Database, before: SessionRow): SessionRow {
 }
 
 /**
- * Removes superseded messages from the counts and times of the row. `count`: the number of its counted messages that are
- * superseded now. `ranges`: all superseded messages. The times are those of the first and the last other messages.
+ * Removes superseded messages from the counts and times of the row. `count`: the number of the row's counted messages
+ * that are superseded now. `ranges`: all superseded messages. The new times are those of the first and the last message
+ * that are not superseded.
  */
 export function withoutMessages(
   database: Database,
