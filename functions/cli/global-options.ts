@@ -9,7 +9,7 @@ import { oneLine } from './terminal.ts'
 type GlobalOption = 'url' | 'key' | 'tenant'
 const GLOBAL_OPTIONS: readonly GlobalOption[] = ['url', 'key', 'tenant']
 
-/** The global options of the commands that do not accept all of them. */
+/** For each command that does not accept every global option: the options that it accepts. */
 const ACCEPTED: ReadonlyMap<string, readonly GlobalOption[]> = new Map([
   ['start', []],
   ['keys', ['tenant']],

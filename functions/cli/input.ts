@@ -62,7 +62,7 @@ export function messageId(text: string): string {
   throw new InvalidArgumentError('The id of a message has 26 digits and capitals. Find one: tooltrail search.')
 }
 
-/** Makes a path absolute, relative to the current folder. A `*` at the end stays. */
+/** Makes a path absolute; a relative path starts at the current folder. A `*` at the end stays. */
 export function folderPath(text: string): string {
   const path = value(text)
   if (isAbsolute(path) || /^[A-Za-z]:[\\/]/u.test(path)) return path

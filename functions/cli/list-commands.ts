@@ -10,7 +10,7 @@ export interface Commands {
   readonly program: Command
   /** Runs work with a connection to the program that the options name. */
   readonly on: (work: (connection: Connection) => Promise<void>) => Promise<void>
-  /** Aborts when the reader of the output has closed it. */
+  /** Aborts when the program that reads the output has closed the output. */
   readonly readerGone: AbortSignal
 }
 

@@ -85,7 +85,7 @@ export function createRunPrinter(): RunPrinter {
 /** Prints the leader's text on standard output, and lines on standard error. */
 function createTextPrinter() {
   let atLineStart = true
-  /** The leader's text of this round, up to the part that has been printed. */
+  /** The leader's text of this round that has been printed so far. */
   let streamed = ''
   const put = (piece: string): void => {
     print(piece)
@@ -135,7 +135,7 @@ function resultOf(message: Message): string {
   return `${message.tool_name ?? 'tool'} ${message.status ?? ''}${time}: ${oneLine(text, RESULT_WIDTH)}`
 }
 
-/** Called each time that following a run is restarted. */
+/** Prints why following a run failed and is tried again. */
 export function onLost(reason: unknown): void {
   const why = oneLine(reason instanceof Error ? reason.message : String(reason), 200)
   const what = reason instanceof ApiProblem ? `not possible at the moment: ${why}` : `the connection was lost (${why})`

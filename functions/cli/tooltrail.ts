@@ -16,7 +16,7 @@ import { isInteractive, pipedInput } from './terminal.ts'
 
 const program = createProgram()
 
-/** Aborts when the reader of the output, such as `head`, has closed it. */
+/** Aborts when the program that reads the output, such as `head`, has closed the output. */
 const readerGone = new AbortController()
 
 const on = (work: (connection: Connection) => Promise<void>): Promise<void> =>

@@ -4,17 +4,19 @@ import { sentEvents } from './sse.ts'
 
 const FIRST_WAIT_MS = 250
 const MAX_WAIT_MS = 5_000
-/** If a 429 response asks for a longer wait, such as a daily limit does, the error is thrown to the caller. */
+/**
+ * Maximum wait that a 429 response may ask for. For a longer one, such as that of a daily limit, the error is thrown.
+ */
 const MAX_RETRY_AFTER_MS = 10_000
 /** Maximum wait for a server that is down, even if its response asks for more. */
 const MAX_OUTAGE_WAIT_MS = 60_000
-/** Number of retries after 429 before the run is known. */
+/** Maximum number of retries after a 429 response, as long as the run is unknown. */
 const MAX_FIRST_RETRIES = 2
 const ENDS = ['run.completed', 'run.failed', 'run.cancelled']
 
 export interface FollowOptions {
   readonly signal?: AbortSignal | undefined
-  /** Id of an event. Only later events are returned, from the start of its round. */
+  /** Id of an event. Events are yielded from the start of this event's round, instead of from the run's start. */
   readonly after?: string | undefined
   /** Called each time the connection is lost, with the reason, before the next attempt. */
   readonly onLost?: ((reason: unknown) => void) | undefined
@@ -87,7 +89,7 @@ export async function* followEvents(
 
 const isRefusal = (error: unknown): boolean => error instanceof ApiProblem && error.status === 429
 
-/** Whether a retry cannot help, or not soon. */
+/** Whether a retry cannot help, or would have to wait too long. */
 export const isFinal = (error: unknown): boolean =>
   error instanceof ApiProblem &&
   error.status < 500 &&

@@ -25,7 +25,7 @@ export async function followRun(
   const connection = new AbortController()
   const opened = openRun(request(connection.signal))
   const stopped = Promise.withResolvers<never>()
-  stopped.promise.catch(() => undefined) // The stream may be in use already. Then it ends with the connection.
+  stopped.promise.catch(() => undefined) // A stream that is already in use ends with the connection.
   const stop = (): void => {
     stopped.reject(abortSignal?.reason)
     const run = opened.then((one) => one?.start.messageId)

@@ -59,8 +59,8 @@ export interface RunChannel extends ChannelOfKind {
    */
   readonly begins: 'start' | 'end'
   /**
-   * Advances a delivery. An earlier process may have crashed after any of its awaits. The saved state shows which effect that
-   * process intended. Rejects for unknown failures; the driver then calls it again later.
+   * Advances a delivery. An earlier process may have crashed at any `await` of this function. The saved state shows
+   * which effect that process intended. Rejects for unknown failures; the driver then calls this function again later.
    */
   deliver(work: Work): Promise<Outcome>
 }

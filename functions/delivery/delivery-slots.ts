@@ -1,6 +1,9 @@
 import type { Clock } from '../ports/clock.ts'
 
-/** Maximum time that an exclusive delivery waits for others to end, and maximum time that it then runs exclusively. */
+/**
+ * Maximum time that an exclusive delivery waits until other deliveries have ended. Also the maximum time that it then
+ * runs exclusively.
+ */
 const EXCLUSIVE_MS = 10_000
 /** Maximum number of waiting exclusive deliveries. Further ones must wait for a later hint. */
 const MAX_WAITING = 10

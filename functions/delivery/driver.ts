@@ -20,7 +20,7 @@ import { isLeft, isServed, leaveToOthers, postponeUnserved } from './unserved.ts
 
 /** Polling interval while another process still has the claim on a delivery of a run that this process executes. */
 const TAKEN_MS = 1_000
-/** Maximum number of these polls. Together they take longer than the claim of a crashed process lasts. */
+/** Maximum number of polls for a claim. Together, they take longer than the claim of a crashed process lasts. */
 const MAX_CLAIM_POLLS = 75
 /** Retry interval while the run of a delivery has not started, or while its session is being deleted. */
 const QUEUED_MS = 90_000
@@ -53,8 +53,8 @@ export interface DeliveryDriver {
   /** Observes an event of a run that this process executes. Never waits. */
   observe(key: SessionKey, event: RunEvent): void
   /**
-   * Starts the due deliveries of a session. Rejects if the store fails. The started deliveries continue after it
-   * resolves.
+   * Starts the due deliveries of a session. Rejects if the store fails. The started deliveries continue after the
+   * promise resolves.
    */
   serve(key: SessionKey): Promise<void>
   /** Whether a due delivery is left to other processes. Postpones it if no process has claimed it for a while. */
@@ -163,8 +163,8 @@ async function deliverInSlot(
 }
 
 /**
- * Leaves a delivery whose settings this process does not have. If hints start deliveries, all processes have the same settings,
- * so a hinted delivery is postponed. Otherwise each process sweeps, so the delivery becomes due for other processes.
+ * Leaves a delivery to processes with its settings. If hints start deliveries, all processes have the same settings, so
+ * a hinted delivery is postponed. Otherwise each process sweeps, so the delivery becomes due for other processes.
  */
 const leave = (dependencies: DriverDependencies, seen: Delivery): Promise<void> =>
   dependencies.hintLater !== undefined && seen.hinted === true
@@ -202,7 +202,9 @@ async function deliverOnce(dependencies: DriverDependencies, seen: Delivery, sto
   }
 }
 
-/** Returns the delivery if it can be claimed now. If its run executes here, waits until its claim by another process ends. */
+/**
+ * Returns the delivery if it can be claimed now. If its run executes here, waits until another process's claim ends.
+ */
 async function unclaimed(
   { outbox, clock }: DriverDependencies,
   key: DeliveryKey,

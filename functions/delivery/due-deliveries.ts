@@ -10,7 +10,7 @@ import type { RunQueue } from '../ports/run-queue.ts'
 /** Number of due deliveries in one page, and of pages in one sweep. */
 const PAGE = 200
 const PAGES = 20
-/** Time after which a sweep visits a hinted delivery again. Deliveries without a hint are visited before it. */
+/** Time by which a sweep postpones a hinted delivery, so that deliveries without a hint are visited first. */
 const HINTED_MS = 10_000
 
 interface Dependencies {

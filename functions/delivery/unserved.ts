@@ -7,7 +7,7 @@ import { giveUp, type GivingUp } from './give-up.ts'
 const LEFT_TO_OTHERS_MS = 30_000
 /** Time by which a delivery is postponed if no process has claimed it before `LEFT_TO_OTHERS_MS` have passed. */
 const POSTPONED_MS = 600_000
-/** Number of postponements after which a delivery fails. They take about a day. */
+/** Number of postponements after which a delivery fails. Together, they take about a day. */
 const MAX_POSTPONEMENTS = 150
 
 interface Dependencies extends GivingUp {

@@ -46,7 +46,7 @@ export interface Policies {
 
 /** When and how the older part of the conversation is summarised. */
 export interface Consolidation {
-  /** A summary is due only when more conversational messages than this follow the last summary. */
+  /** Number of conversational messages since the last summary above which a new summary is due. */
   readonly threshold: number
   /** Share of the threshold that is not summarised. 0 keeps one message; 1 keeps all and never consolidates. */
   readonly keepRecentRatio: number

@@ -1,8 +1,8 @@
 /** Limit of a request body, in bytes. API Gateway and Lambda accept no larger one (decision record 15). */
 export const MAX_BODY_BYTES = 4 * 1024 * 1024
 /**
- * Up to this size, a body that is too large is still read to its end and discarded. Many clients read the response only
- * after they have sent everything; otherwise they would get a broken connection instead of the error.
+ * A body that is too large is still read to its end and discarded, up to this size. Many clients read the response only
+ * after they have sent everything. Without this, they would get a broken connection instead of the error.
  */
 const MAX_DISCARDED_BYTES = 16 * 1024 * 1024
 

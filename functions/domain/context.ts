@@ -25,7 +25,7 @@ export interface Cut {
   readonly kept: readonly string[]
   /** Number of messages between the summary and `from`, including the kept ones. */
   readonly messages: number
-  /** Number of these messages that are conversational. */
+  /** How many of the `messages` are conversational. */
   readonly conversational: number
 }
 
@@ -61,11 +61,11 @@ export interface Repairs {
   readonly steps: readonly RepairStep[]
   /** Messages that are replaced by a note. */
   readonly omitted: readonly MessageRange[]
-  /** After a run that the model refused in every form: the messages that the model had not accepted before. */
+  /** Set after the model has refused every form of a run's request: the messages that it had not accepted earlier. */
   readonly refused?: MessageRange
   /**
-   * The last trial of repairs. `run`: the run that made it. `at`: the log's end at its first step. `before`: the
-   * messages omitted before it. `added`: the steps that it added.
+   * The last trial of repairs. `run`: the run that made the trial. `at`: the log's end at the trial's first step.
+   * `before`: the messages omitted before the trial. `added`: the steps that the trial added.
    */
   readonly trial?: {
     readonly run: string
@@ -85,7 +85,7 @@ export interface Repairs {
  */
 export interface CutTrial {
   readonly run: string
-  /** The log's end when the trial began. After its cut was undone: the log's end at that time. */
+  /** The log's end when the trial began; if its cut was undone later, the log's end at that later time. */
   readonly at: string
   /** The decisions before the trial. Absent: the smaller request was refused as well, and these decisions were restored. */
   readonly before?: Pick<SessionContext, 'cut' | 'decided'>
@@ -102,7 +102,7 @@ export interface SessionContext {
   readonly citations?: Citations
   /** With `images: {reattach}`: the first message whose images and files are still sent with their bytes. */
   readonly media?: { readonly from: string }
-  /** Maximum tokens of a request to a model, learned from its refusals; the key is the model's name in its agent. */
+  /** Maximum tokens of a request to a model, learned from the model's refusals. The key is the `model` of the agent. */
   readonly limits?: { readonly [model: string]: number }
   /**
    * The form of requests to models that refused the usual form, by `provider/model`. `steps` and `sent` also apply to members;
@@ -117,7 +117,7 @@ export interface SessionContext {
 
 /**
  * The usage of one summary, of one failed attempt to make a summary, or of another completion that is not stored.
- * `agent`: the agent that it is counted for; `SUMMARY_AGENT` by default.
+ * `agent`: the agent for which the usage is counted; `SUMMARY_AGENT` by default.
  */
 export type SummaryWork = Pick<Summary, 'usage' | 'model' | 'createdAt'> & { readonly agent?: string }
 
@@ -127,11 +127,11 @@ export const SUMMARY_AGENT = 'summary'
 /** The agent name under which the usage of titles is counted in a session. */
 export const TITLE_AGENT = 'title'
 
-/** Converts a model's work on a summary to a completion, by which totals and the ledger count it. */
+/** Converts a model's work on a summary to a completion, so that totals and the ledger count it. */
 export const summaryCompletion = (work: SummaryWork): AssistantMessage =>
   workCompletion(work.agent ?? SUMMARY_AGENT, work)
 
-/** Converts a model's work on a title to a completion, by which totals and the ledger count it. */
+/** Converts a model's work on a title to a completion, so that totals and the ledger count it. */
 export const titleCompletion = (work: SummaryWork): AssistantMessage => workCompletion(TITLE_AGENT, work)
 
 /** A completion that belongs to no round and is never stored. */

@@ -60,7 +60,7 @@ export const runOfDelivery = ({ id }: Pick<DeliveryKey, 'id'>): string => id.sli
 
 /** After this many consecutive starts without an outcome, the delivery is suspected of crashing its process. */
 const SUSPECT = 2
-/** Starts after which a delivery is abandoned. Together with the waits between them, they take three hours. */
+/** Number of starts after which a delivery is abandoned. With the waits between them, these starts take three hours. */
 export const MAX_STARTS = 20
 /**
  * Wait after the second crash. It doubles with each further crash. During the wait, the process makes progress with its

@@ -25,8 +25,8 @@ export type RunStateEvent = StoredBase & {
   readonly type: 'run.queued' | 'run.resumed' | 'run.paused' | 'run.completed' | 'run.failed' | 'run.cancelled'
   readonly run: Run
   /**
-   * Set for followers of a run whose input is still stored in the run, not in a message. `run` is sent without the
-   * input, so the code that shows the event must read the input.
+   * Set in events for followers if the run's input is not a message yet. The event's `run` lacks the input, so the code
+   * that shows the event must read the input.
    */
   readonly hasInput?: true
   /** On `run.paused`: the calls that the run waits for. */

@@ -55,8 +55,8 @@ export interface ModelRequest {
   readonly messages: readonly RequestMessage[]
   readonly tools: readonly ToolDeclaration[]
   /**
-   * `none`: no tool may be called. The tools are declared nevertheless, because the provider accepts the calls of the
-   * history only then.
+   * `none`: no tool may be called. The tools are declared nevertheless: without them, the provider rejects the calls of
+   * the history.
    */
   readonly toolChoice: 'auto' | 'required' | 'none' | { readonly name: string }
   readonly options: ModelOptions

@@ -25,7 +25,7 @@ export const MAX_TITLE_LENGTH = 500
 
 const COPY = ' (copy)'
 
-/** The title of a fork: the original title with `(copy)`, and the original's source. */
+/** The title of a fork: the original title with `(copy)` at its end. The source of the title stays the same. */
 export function titleOfCopy({ text, source }: SessionTitle): SessionTitle {
   const maxCharacters = MAX_TITLE_LENGTH - COPY.length
   const kept = text.length <= maxCharacters ? text : `${cutBefore(text, maxCharacters - 1)}…`

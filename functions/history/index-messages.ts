@@ -27,7 +27,8 @@ const READ_AT_ONCE = 4
  * Updates the index to the state of these rows. Returns for each change, in order, why it failed; undefined if it succeeded.
  * Late, duplicate and reordered changes are harmless. The function takes some MB of memory, even if outputs are long.
  * No text of a deleted session remains: the session is read before and after the write. A stored row of a deleted
- * session is treated as a removal, because a crashed indexer may have written its documents after their removal.
+ * session is treated as a removal, because a crashed indexer may have written the session's documents after their
+ * removal.
  * Once `signal` aborts, no message is started, and messages in progress are finished.
  */
 export async function indexMessages(

@@ -1,7 +1,7 @@
 import type { HistoryDocument } from '../domain/history.ts'
 import type { HistoryChange, HistoryWriter } from '../ports/history-writer.ts'
 
-/** Characters of documents per write. With their tokens, they are about 1 MB. */
+/** Number of characters of documents in one write. Together with their tokens, the documents have about 1 MB. */
 const UNITS_AT_ONCE = 300_000
 /** Fixed cost of a document or a removal, in characters, added to the length of its texts. */
 const UNITS_OF_ONE = 200

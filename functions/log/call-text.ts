@@ -11,8 +11,8 @@ const JSON_TOKEN = /"(?:(?=((?:[^"\\]|\\.){1,1000}))\1)*"|[{}[\],:]|[^\s"{}[\],:
 
 /**
  * Returns a call as one compact line, `name(key=value, key2=value2)`: values as compact JSON, keys in the model's
- * order, numbers as the model wrote them. Without arguments: `name()`. If they are malformed or not an object:
- * `name(<raw text>)`.
+ * order, numbers as the model wrote them. Without arguments: `name()`. With arguments that are malformed or not an
+ * object: `name(<raw text>)`.
  */
 export function callText(call: Pick<ToolCall, 'name' | 'arguments'>): string {
   if (call.arguments.trim() === '') return `${call.name}()`

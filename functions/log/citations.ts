@@ -10,8 +10,8 @@ const SEPARATOR = / ?(?:,|&|and|sources?) ?/
 const NUMBERS = /^(\d{1,9})(?: ?[-–] ?(\d{1,9}))?$/
 
 /**
- * Returns the numbers of the sources that a text cites, such as `[source3]` or `[sources 3, 7 and 9-11]`. Code cites
- * nothing.
+ * Returns the numbers of the sources that a text cites, such as `[source3]` or `[sources 3, 7 and 9-11]`. Citations
+ * within code are ignored.
  */
 export function citedNumbers(text: string): ReadonlySet<number> {
   const cited = new Set<number>()
@@ -89,9 +89,9 @@ function withoutInlineCode(paragraph: string): string {
 }
 
 /**
- * Returns the session's citations after a turn that ends with `text`; undefined if nothing changes. `ofTurn`: the numbers of the
- * turn's sources. `highest`: the highest number that a source has. Later requests omit sources that the text does not cite,
- * unless it cites none.
+ * Returns the session's citations after a turn that ends with `text`; undefined if nothing changes. `ofTurn`: the
+ * numbers of the turn's sources. `highest`: the highest number that a source has. Later requests omit sources that the
+ * text does not cite, unless the text cites none.
  */
 export function citationsAfter(
   text: string,

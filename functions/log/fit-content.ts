@@ -90,7 +90,8 @@ function fitText(
 }
 
 /**
- * Fits the texts of sources into the row. They share its limit with the result's own text. A text that does not fit is offloaded.
+ * Fits the texts of sources into the row. The texts share one limit with the result's own text. A text that does not
+ * fit is offloaded.
  */
 function fitSources(
   at: Place,

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../domain/json.ts'
 
-/** Metadata names of earlier versions' imports, with their current names. */
+/** Metadata names that imports of earlier versions used, with the current names. */
 const RENAMED = { cwd: 'folder', git_branch: 'branch', cli_version: 'agent_version' } as const
 const PROGRAMS: readonly unknown[] = ['claude-code', 'codex']
 

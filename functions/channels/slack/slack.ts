@@ -29,7 +29,7 @@ export interface Slack {
   readonly incoming: SessionChannel
   /** Whether this process has the token of a delivery's workspace. */
   serves(target: JsonObject): Promise<boolean>
-  /** Receives events in Socket Mode, as the endpoint would, until `signal` aborts. */
+  /** Receives events in Socket Mode until `signal` aborts, and handles them like the endpoint does. */
   listen(appToken: string, signal: AbortSignal): Promise<void>
 }
 

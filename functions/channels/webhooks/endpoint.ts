@@ -23,11 +23,14 @@ import { fillTemplate, valueAt, type Delivered } from './template.ts'
 
 const PREFIX = '/webhooks/'
 /**
- * How long a delivery is remembered. The run's idempotency key is remembered slightly longer, and then deduplicates
- * alone.
+ * How long a delivery is remembered. Afterwards, only the run's idempotency key, which is remembered slightly longer,
+ * prevents a duplicate.
  */
 const KNOWN_MS = 86_400_000
-/** Limit of an owner, in characters. A longer owner ends with a hash of this length, which keeps it distinct. */
+/**
+ * Limit of an owner, and length of the hash at the end of a truncated owner, in characters. The hash keeps such owners
+ * distinct.
+ */
 const MAX_OWNER_CHARACTERS = 256
 const OWNER_HASH = 16
 /** Limit of a shown delivery id, in characters. */
@@ -132,9 +135,8 @@ interface Remembered {
 }
 
 /**
- * Forgets a delivery that was rejected. Its session may be deleted before the sender repeats it, and the repetition
- * then needs a new session. An accepted delivery stays known even if its session is deleted, so that a repetition
- * starts nothing.
+ * Forgets a delivery that was rejected. If its session is deleted, a repeated delivery needs a new session. An accepted
+ * delivery is remembered even if its session is deleted, so that a repetition starts nothing.
  */
 async function forgettingRefused<Result>(
   { received, deletion }: Pick<WebhookDependencies, 'received' | 'deletion'>,
@@ -162,7 +164,7 @@ async function remember(
 ): Promise<Known> {
   const until = clock.now() + KNOWN_MS
   const value = await received.remember(webhook.tenant, names, valueOf({ id, session, keyHash }), until)
-  // An earlier version derived the key from the shown id and did not store that key.
+  // An earlier version did not store the key's hash, but derived the key from the shown id.
   const [knownId, knownSession, knownHash] = JSON.parse(value) as [string, string, string?]
   return { id: knownId, session: knownSession, keyHash: knownHash ?? keyHashOf(webhook, knownId) }
 }
@@ -207,7 +209,7 @@ function ownerOf(rendered: string): string {
 }
 
 /**
- * Returns the session, or creates it if its run may be accepted. If two deliveries create the session concurrently,
+ * Returns the session, or creates it if the limits allow a new run. If two deliveries create the session concurrently,
  * both use the one that was created first.
  */
 async function sessionOf(

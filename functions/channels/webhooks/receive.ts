@@ -33,10 +33,12 @@ interface Dependencies {
   readonly deletion: Pick<SessionDeletion, 'state'>
 }
 
-/** Maximum number of ids that are tried for one name. An id is skipped if its session was deleted within 30 days. */
+/**
+ * Maximum number of ids that are tried for one name. An id is skipped if its session was deleted in the last 30 days.
+ */
 const MAX_DELETED_SESSIONS = 20
 
-/** Maximum number of ids that are tried for a delivery, because keys of other owners may have taken some. */
+/** Maximum number of ids that are tried for a delivery. Keys of other owners may have taken some of them. */
 const MAX_TAKEN_IDS = 20
 
 interface Delivered {
@@ -78,7 +80,8 @@ export async function sessionOfDelivery(
 
 /**
  * Finds the session of a conversation with this name, or returns the id for a new one. The id of a deleted or expired
- * session cannot be used for 30 days. Therefore a replacement id is used, as long as its session exists.
+ * session cannot be used for 30 days. A replacement id is used instead, as long as the session with the replacement id
+ * exists.
  */
 export async function liveSessionOf(
   { sessions, deletion }: Dependencies,
@@ -98,7 +101,7 @@ export async function liveSessionOf(
   return free ?? name
 }
 
-/** Characters kept of a rendered text. With the hash after them, a session id has 128 characters. */
+/** Limit of the rendered text in a session id, in characters. With the hash after the text, the id has 128. */
 const MAX_TEXT_CHARACTERS = 119
 const HASH_DIGITS = 8
 
@@ -111,7 +114,10 @@ export function sessionIdOf(rendered: string): string {
   return `${cut}-${hashOf(rendered)}`
 }
 
-/** The id that replaces an id taken by a key of another owner. It hashes the webhook's name, a space and the id. */
+/**
+ * Returns the replacement for an id that a key of another owner has taken. It ends with a hash of the webhook's name, a
+ * space and the id.
+ */
 const replacementIdOf = (webhook: string, id: string): string =>
   `${id.slice(0, MAX_TEXT_CHARACTERS)}-${hashOf(`${webhook} ${id}`)}`
 
@@ -146,6 +152,6 @@ const CHECKS: { readonly [preset in Preset]: (secret: string, headers: Headers, 
   },
 }
 
-/** Digests have the same length for all inputs, as the comparison needs. */
+/** The comparison needs inputs of equal length, and all digests have the same length. */
 const isEqual = (left: string, right: string): boolean => timingSafeEqual(digest(left), digest(right))
 const digest = (text: string): Buffer => sha256Bytes(text)

@@ -2,7 +2,9 @@ import type { Json } from '../../domain/json.ts'
 
 export const PRESETS = ['standard', 'github', 'bearer'] as const
 
-/** How a webhook's senders are verified, and how their deliveries are used. Texts name secrets as `${secret:NAME}`. */
+/**
+ * How a webhook's senders are verified, and how their deliveries are used. Texts refer to secrets as `${secret:NAME}`.
+ */
 export interface WebhookSettings {
   readonly name: string
   readonly tenant: string

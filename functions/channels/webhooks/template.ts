@@ -43,11 +43,11 @@ export const pointersOf = (template: string): string[] =>
 
 export interface Filled {
   readonly text: string
-  /** Placeholders without a value: null and an empty text count as missing. */
+  /** Placeholders without a value. Null and an empty text do not count as values. */
   readonly missing: readonly string[]
 }
 
-/** Fills the placeholders of a template from a delivery. Inserted text is not filled again. */
+/** Fills the placeholders of a template from a delivery. Placeholders within an inserted text are not filled. */
 export function fillTemplate(template: string, delivered: Delivered): Filled {
   const missing: string[] = []
   const text = template.replaceAll(PLACE, (whole, place: string) => {

@@ -55,7 +55,7 @@ async function activeRun(client: Client, session: string): Promise<Run | undefin
   return latest === undefined || isOver(latest) ? undefined : latest
 }
 
-/** The ids of the run's events that were shown, over all of its pauses. */
+/** The ids of all events of the run that were shown, including those before its pauses. */
 interface Shown {
   readonly ids: Set<string>
   last?: string
@@ -68,7 +68,7 @@ async function turn(client: Client, session: string, input: string, options: Cha
   return finish(client, session, await watch(client, session, open, shown, options), shown, options)
 }
 
-/** Continues a run until it has ended, or waits for a result that this command cannot give. */
+/** Continues a run until it ends, or until it waits for a result that this command cannot give. */
 async function finish(client: Client, session: string, run: Run, shown: Shown, options: ChatOptions): Promise<Run> {
   let now = run
   while (!isOver(now)) {

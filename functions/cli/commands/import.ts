@@ -18,8 +18,8 @@ type Target = Parameters<typeof importFiles>[0]['target']
 const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
 
 /**
- * Imports session files of another program. `whileOpen` gives the program that stores them. Without `places`, the files
- * are where that program keeps them. Damaged lines are reported and left out.
+ * Imports session files of another program into the Tooltrail program that `whileOpen` provides. Without `places`, the
+ * other program's default folders are searched. Damaged lines are reported and left out.
  */
 export async function importSessions(
   { kind, places, dryRun = false, owner }: ImportOptions & { readonly kind: Kind; readonly places: readonly string[] },

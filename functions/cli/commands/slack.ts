@@ -7,7 +7,9 @@ import { print } from '../terminal.ts'
 /** Prints the manifest of a Slack app. Without an address, the app uses Socket Mode. */
 export const printManifest = (url: string | undefined): void => print(slackManifest(parsed(url)))
 
-/** Prints what a Slack app has, lacks and has wrong. The exit code is 2 if something is missing or wrong. */
+/**
+ * Prints which parts of a Slack app work, are missing or are wrong. The exit code is 2 if a part is missing or wrong.
+ */
 export async function checkSlack(url: string | undefined): Promise<void> {
   const { slack, allowedHosts, secret } = readSettings()
   const token = secret('SLACK_BOT_TOKEN')

@@ -36,7 +36,7 @@ const POLL_INTERVAL_MS = 1_000
  * Maximum attempts for a request that exceeds the rate of its key. That rate may be as low as one request per second.
  */
 const TIMES = 10
-/** Maximum `Retry-After` that the test waits for. A daily limit sends a longer one. */
+/** Maximum `Retry-After` that the test waits for. A response about a daily limit has a longer one. */
 const MAX_WAIT_SECONDS = 10
 /** Timeout of a request, including a model's completion and the first start of a function. */
 const REQUEST_MS = 120_000

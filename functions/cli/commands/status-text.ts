@@ -33,7 +33,7 @@ function linesOf(status: Status): Line[] {
     })),
     line('Run queue', status.queue, ({ waiting, taken }) => ({
       text: `${number(waiting)} waiting, ${number(taken)} being handled${oldest(status.oldestSeconds)}`,
-      // The oldest hint may belong to a run in progress, and a run may last long.
+      // An old hint alone is no problem, because it may belong to a long run that is in progress.
       ...(waiting > 0 && typeof status.oldestSeconds === 'number' && status.oldestSeconds > OLD_HINT_SECONDS
         ? {
             todo: 'Hints have waited too long: are the workers throttled? See `oldest-hint` in docs/operations/alarms.md.',
@@ -65,7 +65,9 @@ function linesOf(status: Status): Line[] {
 
 const SERVERLESS = 'serverless; counting its documents wakes a sleeping index for about ten minutes'
 
-/** This is no problem: a person may deploy and watch an environment without the right to read its messages. */
+/**
+ * A missing right is no problem: a person may deploy and watch an environment without the right to read its messages.
+ */
 const NOT_AN_OPERATOR = 'not counted: your role is not an operator (see "Operators" in docs/operations/README.md)'
 
 const OUTDATED = 'An earlier version made the index, so searches miss some words until it is rebuilt'

@@ -24,8 +24,8 @@ const PAGE = 20
 /** Shows the newest messages of a session, and then follows each of its runs, until `signal` aborts. */
 export async function tail(client: Client, session: string, options: TailOptions, signal: AbortSignal): Promise<void> {
   const json = options.json === true
-  // The runs are read before the messages. So all messages of a run that ended before that read are among these
-  // messages.
+  // The runs are listed before the messages are read. So if the list shows a run as ended, no message of the run is
+  // stored after the read.
   const { data } = await client.listRuns(session, { limit: PAGE })
   const messages = await showNewest(client, session, { limit: options.limit, json })
   // The ids of shown events are kept, because a paused run is followed again after each pause.
@@ -52,8 +52,8 @@ interface Followed {
   /** Ids of the events that have been shown. */
   readonly shown: Set<string>
   /**
-   * An event of the last message that was shown before following began. In that message's run, events before the
-   * message's round are not read.
+   * Id of an event of the newest message that was shown at the start. Events of that message's run are read from the
+   * message's round on.
    */
   readonly after: string | undefined
   readonly json: boolean

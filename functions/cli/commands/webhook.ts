@@ -16,7 +16,10 @@ interface TestOptions {
   readonly body?: string | undefined
 }
 
-/** Sends a webhook of `agents.json` a signed delivery, and prints the response. The exit code is 2 unless it is 2xx. */
+/**
+ * Sends a signed delivery to a webhook of `agents.json`, and prints the response. The exit code is 2 unless the
+ * response's status is 2xx.
+ */
 export async function testWebhook(name: string, { url, body: path }: TestOptions): Promise<void> {
   const body = path === undefined ? undefined : readBody(path)
   const settings = readSettings()

@@ -16,8 +16,8 @@ export interface Compared {
    */
   readonly parted: Message | undefined
   /**
-   * Whether the message before `parted` is the session's newest message. If so, the file has not changed, but lost
-   * messages at its beginning.
+   * Whether the message before `parted` is the session's newest message. If so, the file still continues the session,
+   * but has lost messages at its beginning.
    */
   readonly isNext: boolean
   /** Results that arrived after their calls had been closed as `interrupted`. */
@@ -93,7 +93,10 @@ const keyOf = ({ call, status, text, at }: Omit<Digest, 'at'> & { readonly at?: 
 
 const interrupted = (call: string): string => JSON.stringify([call])
 
-/** Returns a changed file's whole conversation for a new session. The first different message names that session. */
+/**
+ * Returns a changed file's whole conversation for a new session. The new session's id contains a hash of the first
+ * different message.
+ */
 export function branchAt(source: string, session: FileSession, { digest }: Message) {
   const mark = sha256(JSON.stringify({ ...digest, rounded: undefined })).slice(0, 8)
   const metadata = { ...session.metadata, branch_of: session.id }

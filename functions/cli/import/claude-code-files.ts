@@ -19,16 +19,16 @@ export interface FilesBeside {
   /** Returns an output that is too long for its line in the session file. Undefined if the output's file is missing. */
   output(name: string): string | undefined
   /**
-   * Paths of the files of sub-agents. `members`: those whose result is in the session. `background`: those in the
-   * background.
+   * Paths of sub-agents' files. `members`: sub-agents whose result is in the session. `background`: sub-agents that ran
+   * in the background.
    */
   readonly agents: { readonly members: readonly string[]; readonly background: readonly string[] }
   readonly faults: Fault[]
 }
 
 /**
- * Finds the files that a session file names. Older versions put them beside the session file, newer ones in the folder
- * with the session's name.
+ * Finds the files that a session file names. Older versions of Claude Code put them beside the session file, newer ones
+ * in the folder with the session's name.
  */
 export async function filesBeside(path: string, lines: readonly FileLine[]): Promise<FilesBeside> {
   const faults: Fault[] = []

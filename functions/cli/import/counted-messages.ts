@@ -10,7 +10,7 @@ import { digestOf, type Digest } from './digests.ts'
 
 /** A message of a file, as the program stores and counts it. */
 export interface CountedMessage extends Omit<FileMessage, 'open'> {
-  /** Number of messages before this message. Results that were added for calls without a result count, too. */
+  /** Number of messages before this message, including the results that were added for calls without one. */
   readonly place: number
   readonly beginsTurn: boolean
   readonly digest: Digest

@@ -13,7 +13,7 @@ export interface Digest {
   readonly text: string
   /** Digest of the content with rounded numbers, which earlier versions stored. Absent if it equals `text`. */
   readonly rounded?: string
-  /** For a result: its call's id and the call's status. */
+  /** For a result: the id and the status of its call. */
   readonly call?: string
   readonly status?: ToolStatus
   /** For a message of a log file: its time, if the file has one. */

@@ -14,7 +14,7 @@ export const parserAfter = (messages: number): string => (messages === 0 ? NEWES
 
 /**
  * Returns how many of a session's first messages an earlier parser stored; undefined if the session's metadata do not
- * say it.
+ * contain the number.
  */
 export function storedEarlier(parser: unknown): number | undefined {
   if (parser === NEWEST) return 0
@@ -24,7 +24,10 @@ export function storedEarlier(parser: unknown): number | undefined {
 
 /** A file's conversation after an earlier parser has stored its first messages. */
 export interface Continued {
-  /** The messages that were stored, followed by the messages that the newest parser reads. Positions count both. */
+  /**
+   * The messages that were stored, followed by the messages that the newest parser reads. Positions are counted over
+   * both.
+   */
   readonly session: FileSession
   /** Inputs among the stored messages that the earlier parser dropped. */
   readonly dropped: readonly FileMessage[]

@@ -12,8 +12,8 @@ const MAX_DECOMPRESSED_BYTES = 2 * 1024 ** 3
 
 /**
  * Reads the JSON lines of a plain or compressed file (`.zst`, `.gz`), and the faults of its other lines. If a
- * compressed file is damaged or too large, the lines before that point are read. At most one long line is in memory
- * twice.
+ * compressed file is damaged or too large, returns the lines before the damage or the limit. At most one long line is
+ * in memory twice.
  */
 export async function readLines(path: string): Promise<{ readonly lines: FileLine[]; readonly faults: Fault[] }> {
   const lines: FileLine[] = []

@@ -29,7 +29,8 @@ const DEEPEST = 16
 /**
  * Finds plain and compressed files with these endings in these places, sorted by name. If a file exists in both forms,
  * the plain one is used. A place may itself be a file, with any ending. Links are not followed, so no folder is read
- * twice. Faults name paths that cannot be read, and files with another ending after one of these, such as `a.jsonl.xz`.
+ * twice. Reports paths that cannot be read. Also reports files with a further extension after the ending, such as
+ * `a.jsonl.xz`.
  */
 export async function findFiles(places: readonly string[], endings: readonly string[]): Promise<Found> {
   const files: FoundFile[] = []

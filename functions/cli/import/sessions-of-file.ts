@@ -33,7 +33,7 @@ export const ENDINGS: { readonly [kind in Kind]: readonly string[] } = {
 export interface FileSession {
   readonly id: string
   readonly format: 'native' | 'openai'
-  /** Whether the conversation's file only grows at its end, even if it is moved. */
+  /** Whether the conversation's file is a log that only grows at its end, even after the file was moved. */
   readonly isLog: boolean
   /**
    * The title that the conversation's program gave, or the title in one of our exports. An export also has
@@ -53,9 +53,7 @@ export interface FileSession {
 export interface FileContent {
   readonly sessions: readonly FileSession[]
   readonly faults: readonly Fault[]
-  /**
-   * Number of messages at the ends of conversations that are left for a later import, because they may still change.
-   */
+  /** Number of messages left for a later import. They end a conversation, and may still change. */
   readonly heldBack: number
   /** The files of the conversation's sub-agents. */
   readonly agents?: FilesBeside['agents'] | undefined
@@ -67,7 +65,7 @@ const SAYING_MS = 600_000
 export const CALLING_MS = 24 * 3_600_000
 
 /**
- * Reads the conversations of a session file, only as many at once as fit into memory. Omits an unfinished end. An
+ * Reads the conversations of a session file, in groups that fit into memory. Omits unfinished messages at the end. An
  * incomplete completion counts as unfinished for ten minutes, and calls without a result for a day.
  */
 export async function* contentsOfFile(kind: Kind, path: string, now: () => number): AsyncGenerator<FileContent> {
@@ -162,7 +160,7 @@ type Read = Omit<Transcript, 'metadata'> & {
   readonly earlier?: () => Transcript['messages']
 }
 
-/** Kinds of files that name no program, or whose agents name themselves. */
+/** Kinds of files that do not imply a program, or whose messages name their agents. */
 const WITHOUT_PROGRAM = new Set<Kind>(['native', 'openai'])
 
 /** Sets the program's name as the agent of the leader's messages. */

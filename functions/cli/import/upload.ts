@@ -28,7 +28,7 @@ export const isForAll = (error: unknown): boolean =>
   error instanceof ApiProblem &&
   (error.status === 401 || error.status === 403 || error.code === 'unexpected_response' || error.code === 'not_found')
 
-/** Number of characters of lines that are built at once. */
+/** Number of characters of lines that are built and sent at a time. */
 const PIECE = 256 * 1024
 /** Maximum attempts to send a conversation that the program rejects temporarily. */
 const ATTEMPTS = 5
@@ -53,8 +53,8 @@ export const clientOf = ({ url, key }: Target): Client =>
   })
 
 /**
- * Rejects before the import if no file could be imported. A repeated import reads stored messages, so a key that has
- * only the scope `write` would fail then. Such a key is rejected already now.
+ * Rejects before the import if no file could be imported. Also rejects a key that has only the scope `write`, because a
+ * repeated import must read stored messages.
  */
 export async function requireRights(client: Client): Promise<void> {
   try {
@@ -69,8 +69,8 @@ export interface Uploaded {
   /** Number of new messages. */
   readonly messages: number
   /**
-   * Set if messages of the file have changed since an earlier import: the place of the first, and the new session with
-   * the current conversation.
+   * Set if messages of the file have changed since an earlier import: the place of the first changed message, and the
+   * new session with the current conversation.
    */
   readonly changed?: FilePlace & { readonly session: string }
 }
@@ -121,7 +121,7 @@ async function uploadOnce(way: Way, file: FileSession, partedAt?: CountedMessage
     messages += await sendDropped(way, session, dropped)
     await nameParser(way, session, there)
   }
-  // These results are sent before the other messages, because the model's answer follows the result that it answers.
+  // Late results are sent before the other messages, because the model's answer follows the result that it is based on.
   for (const result of late) messages += await sendLate(way, session, result)
   messages += await sendFrom(way, session, { there, ...(parted && { before: there - parted.place }) })
   return { messages }

@@ -169,7 +169,7 @@ export interface AssistantMessage extends MessageBase {
   /** The number of the attempt that returned this completion. Absent for the first attempt. */
   readonly attempt?: number
   readonly usage?: Usage
-  /** Source numbers that this message's request used first, and that this message therefore records. */
+  /** Numbers of the sources that the request for this message used for the first time. This message records them. */
   readonly numbered?: readonly NumberedSources[]
   /** Set if the thread of this message has searched the history before: the text may repeat search results. */
   readonly searched?: true

@@ -1,7 +1,10 @@
 import type { AssistantMessage } from '../messages/message.ts'
 import type { Run } from './run.ts'
 
-/** Attempts at one completion that one holder can number. A holder makes at most some 50: retries and changed requests. */
+/**
+ * Maximum number of attempts at one completion that one holder can number. A holder makes at most about 50: retries,
+ * and requests in a changed form.
+ */
 const ATTEMPTS_OF_HOLDER = 64
 
 /** The state from which a holder numbers its attempts at a thread's next completion. */
@@ -11,7 +14,7 @@ export interface AttemptState {
   readonly completions: readonly Pick<AssistantMessage, 'position'>[]
   /** The generation of the holder's lease. */
   readonly generation: number
-  /** How many attempts at this completion the holder has discarded. */
+  /** Number of attempts at this completion that the holder has discarded. */
   readonly discarded: number
 }
 
@@ -34,7 +37,7 @@ function firstGeneration({ run, completions }: Pick<AttemptState, 'run' | 'compl
   const generations = [
     run.startGeneration,
     ...completions.map(({ position }) => position?.generation),
-    // The release and the next take each raise the generation.
+    // Releasing the lease raises the generation, and so does acquiring the lease again.
     paused === undefined ? undefined : paused + 2,
   ].filter((one) => one !== undefined)
   return generations.length === 0 ? undefined : Math.max(...generations)

@@ -86,7 +86,7 @@ function waitingCall(
 
 function resolvedCall(call: ToolMessage, resolution: Resolution, now: number): ToolMessage {
   const resolved = { ...call, resolutionHash: resolution.hash }
-  // Measured from the call's creation, when it began to wait. Never negative, even if the clocks of two processes
+  // The call began to wait when it was created. The duration is never negative, even if the clocks of two processes
   // differ.
   const durationMs = Math.max(0, now - call.createdAt)
   if (resolution.kind === 'approval') {

@@ -5,11 +5,14 @@ import type { MessageRange } from '../context.ts'
  * before it. Requests omit the messages of superseded runs; the log keeps them.
  */
 export interface Replacement {
-  /** Id of the run with the input that replaces. */
+  /** Id of the run whose input replaces the earlier runs. */
   readonly by: string
   /** Id of the first run that is replaced. */
   readonly from: string
-  /** The messages of the replaced runs, which ended the log when `by` was accepted. Undefined if there were none. */
+  /**
+   * The messages of the replaced runs. They were the last ones in the log when `by` was accepted. Undefined if there
+   * were none.
+   */
   readonly messages?: MessageRange
 }
 
@@ -29,7 +32,7 @@ export const supersededBy = (replacements: readonly Replacement[], runId: string
 /** Returns the ranges of all superseded messages, ascending. No two ranges overlap. */
 export function supersededRanges(replacements: readonly Replacement[]): MessageRange[] {
   const ranges: MessageRange[] = []
-  // Each replacement reaches the end of its log, so a later one ends after all earlier ones.
+  // Each range reaches the end of the log at the time of its replacement, so a later range ends after all earlier ones.
   for (const { messages } of replacements) {
     if (messages === undefined) continue
     let { from } = messages

@@ -77,8 +77,8 @@ export function startedRun({ input: _, ...queued }: Run, now: number, startGener
 }
 
 /**
- * Starts a run from the queue. Its start is later than its creation, whatever the clocks say, which shows that it was
- * queued.
+ * Starts a run from the queue. Its start is always later than its creation, even if a clock was set back. The
+ * difference shows that the run was queued.
  */
 export const dequeuedRun = (queued: Run, now: number, startGeneration: number): Run =>
   startedRun(queued, Math.max(now, queued.createdAt + 1), startGeneration)
@@ -123,7 +123,8 @@ export function pausedRun(
 }
 
 /**
- * Resumes a run for the holder of this generation. If it has no message since it was last resumed, no event is added.
+ * Resumes a run for the holder of this generation. If the run has no message since its last resumption, no event is
+ * added.
  */
 export function resumedRun(run: Run, head: string | undefined, generation: number): Run {
   const { notices = [] } = run
@@ -172,7 +173,7 @@ export function assertCapacity(active: number, cap: number): void {
   )
 }
 
-/** Closes a call that was started and has no result: it is unknown whether it ran. */
+/** Closes a call that was started and has no result: whether its tool was executed is unknown. */
 export const interruptedCall = (call: ToolMessage, now: number, position?: EventPosition): ToolMessage => ({
   ...call,
   status: 'interrupted',
@@ -185,8 +186,8 @@ export const interruptedCall = (call: ToolMessage, now: number, position?: Event
 export const CLOSED_AT_END: readonly ToolStatus[] = ['interrupted', 'cancelled']
 
 /**
- * Closes an open call with its run. A call that was started may have run, whatever ended the run. For a delegate call,
- * the member's work is in the log.
+ * Closes an open call when its run ends. A started call is `interrupted`, because its tool may have been executed. A
+ * delegate call is `cancelled`, because the member's work is in the log.
  */
 export function callAtEnd(call: ToolMessage, now: number): ToolMessage {
   if (call.status === 'running' && !isDelegation(call)) return interruptedCall(call, now)

@@ -45,7 +45,7 @@ type UsageByAgent = { readonly [agent: string]: Usage }
 /** The sum over all agents. */
 export const sumOf = (usages: UsageByAgent): Usage => Object.values(usages).reduce(addUsage, NO_USAGE)
 
-/** The sums of both, for each agent. */
+/** Adds the usages of both sides, agent by agent. */
 export function joinUsages(left: UsageByAgent, right: UsageByAgent): Record<string, Usage> {
   const joined = new Map(Object.entries(left))
   for (const [agent, usage] of Object.entries(right)) joined.set(agent, addUsage(joined.get(agent) ?? NO_USAGE, usage))

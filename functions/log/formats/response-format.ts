@@ -3,7 +3,7 @@ import { isJsonObject } from '../../domain/json.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import { schemaFault } from '../json/argument-schema.ts'
 
-/** Limit of the values in one schema, because each step of a run reads it. */
+/** Limit of the values in one schema, because each step of a run reads the schema. */
 const MAX_SCHEMA_VALUES = 20_000
 const MAX_DESCRIPTION_CHARACTERS = 10_000
 
@@ -25,8 +25,8 @@ const answerSchema = () =>
     })
 
 /**
- * Creates the fields of a format with a schema. Chat Completions has them one level deeper. They are created on call,
- * because only schemas created after the import of zod-openapi can have descriptions.
+ * Creates the fields of a format with a schema. Chat Completions nests them one level deeper. Each call creates new
+ * schemas, because only schemas created after the import of zod-openapi can have descriptions.
  */
 export const namedSchema = () => ({
   name: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1–64 of A-Z a-z 0-9 _ -'),

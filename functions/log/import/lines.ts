@@ -25,7 +25,7 @@ export async function* linesOf(chunks: AsyncIterable<Buffer> | Iterable<Buffer>)
   for await (const chunk of chunks) {
     let from = 0
     for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, from)) {
-      // Empty lines are not yielded: with millions of them, that would take minutes.
+      // Empty lines are not yielded, because yielding millions of them would take minutes.
       if (end === from && length === 0) number++
       else yield line(chunk.subarray(from, end), true)
       from = end + 1

@@ -16,7 +16,7 @@ const MAX_CHARACTERS = 64 * 1024 * 1024
 interface OpenLoop {
   readonly open: Set<FoundCall>
   readonly byName: Map<string, Set<FoundCall>>
-  /** Whether none of the loop's open calls has got a result since the first of them was added. */
+  /** Whether no result has arrived for any of the loop's open calls since the first of them was added. */
   isUntouched: boolean
 }
 
@@ -32,8 +32,8 @@ export interface FoundCall {
  */
 export interface OpenRounds {
   /**
-   * Returns the calls that this message leaves without a result, as `interrupted`. They are placed before the message. `names`:
-   * the names of the message's own calls in the source, if these differ from their ids.
+   * Returns the calls that this message leaves without a result, as `interrupted`. In the log, they precede the
+   * message. `names`: the names that the source gives to the message's own calls, if these differ from the ids.
    */
   closedBy(message: Exclude<ClosedMessage, ClosedToolMessage>, names?: readonly string[]): ClosedToolMessage[]
   /**

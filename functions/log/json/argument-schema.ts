@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '../../domain/json.ts'
 
 /** Maximum number of objects and lists in the schema, including the schema itself. */
 const MAX_NODES = 2_000
-/** Maximum depth of nested schemas. An object's `properties` and one property are a single level. */
+/** Maximum depth of nested schemas. An object's `properties` and the properties in it count as one level. */
 const MAX_LEVELS = 32
 const MAX_REFERENCES = 100
 /**

@@ -192,8 +192,8 @@ function translateTuple(read: Record<string, Json>, { draft }: Reading): void {
 }
 
 /**
- * Whether `properties` or `patternProperties` was dropped. `additionalProperties` would then also apply to the properties that
- * the dropped keyword named.
+ * Whether `properties` or `patternProperties` was dropped. `additionalProperties` would then wrongly apply to the
+ * properties that the dropped keyword named.
  */
 const hasUnreadNames = (from: JsonObject, read: JsonObject): boolean =>
   ['properties', 'patternProperties'].some((key) => from[key] !== undefined && from[key] !== null && !(key in read))

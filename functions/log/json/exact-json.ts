@@ -140,8 +140,8 @@ function isRespelled(text: string, from: number, to: number): boolean {
 }
 
 /**
- * Whether the number is 0, or has no leading zero, no exponent, and no fraction that ends in zero. If it is short, JavaScript
- * then keeps its spelling.
+ * Whether the number is 0, or has no leading zero, no exponent, and no fraction that ends in zero. JavaScript keeps the
+ * spelling of such a number if it is short.
  */
 function isPlain(text: string, from: number, to: number): boolean {
   const begin = text.charCodeAt(from) === 0x2d ? from + 1 : from

@@ -1,8 +1,8 @@
 /** Maximum depth of nested brackets. Deeper JSON has no legitimate use and would exhaust the stack later. */
 const MAX_DEPTH = 64
 /**
- * Maximum number of values in one JSON text, including nested ones. It takes about 50 ms to parse them, which blocks the event
- * loop. In 4 MB, recorded conversations have a fifth of this number.
+ * Maximum number of values in one JSON text, including nested ones. Parsing this many blocks the event loop for about
+ * 50 ms. In recorded conversations, 4 MB of JSON have a fifth of this number.
  */
 export const MAX_JSON_VALUES = 100_000
 
@@ -40,7 +40,10 @@ export function jsonSize(text: string): JsonSize {
   return { depth: deepest, values }
 }
 
-/** Returns the limit that a JSON text exceeds, worded to follow the text's name; undefined if it exceeds none. */
+/**
+ * Returns the limit that a JSON text exceeds, in words that follow the text's name in a sentence. Undefined if it
+ * exceeds none.
+ */
 export function jsonFault(text: string): string | undefined {
   const { depth, values } = jsonSize(text)
   if (depth > MAX_DEPTH) return `is nested more than ${MAX_DEPTH} deep`

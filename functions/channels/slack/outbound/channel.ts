@@ -20,7 +20,7 @@ import { SlackBusy, SlackRefusal } from '../api/slack-error.ts'
 import type { SlackApi } from '../api/web-api.ts'
 import type { Workspaces } from '../workspaces.ts'
 
-/** Interval between two updates of a message, and polling interval for earlier replies of the thread. */
+/** Interval between updates of a message, and interval between polls for earlier replies of the thread. */
 const BATCH_MS = 1_000
 const EARLIER_MS = 500
 /** Polling interval of a paused run. A resumed run triggers the delivery by itself. */
@@ -29,7 +29,7 @@ const PAUSED_MS = 60_000
 const STATUS_MS = 2_000
 /** Time after which Slack has certainly processed a request that was aborted here. */
 const IN_PROGRESS_MS = 5_000
-/** Number of a thread's pending deliveries that are read to find earlier replies. */
+/** Maximum number of pending deliveries that are read per thread, to find earlier replies. */
 const MAX_EARLIER_DELIVERIES = 100
 /** Replaces an empty answer, so that each message gets a reply. */
 const EMPTY = '_The answer is empty._'
@@ -132,8 +132,8 @@ async function complete(
 }
 
 /**
- * Waits until the thread's earlier runs have their replies. Does not wait for a paused or cancelled run: the next run
- * continues without its reply.
+ * Waits until the thread's earlier runs have their replies. Ignores paused and cancelled runs: the next run continues
+ * without their replies.
  */
 async function earlierReplies({ outbox, reader, clock }: ChannelDependencies, work: Work): Promise<void> {
   const { delivery, signal } = work

@@ -107,7 +107,7 @@ async function say<Result>(
   return send({ markdown_text: text })
 }
 
-/** Ends the stream with the missing text. Returns whether its message then shows `text`. */
+/** Ends the stream with the missing text. Returns whether the streamed message then shows `text`. */
 async function stopWith(
   { reply, work }: Finishing,
   { ts, text, metadata, isRated }: Message,

@@ -10,14 +10,14 @@ import { isRefusal, SlackBusy, SlackRefusal, SlackSilence } from '../api/slack-e
 import { isDecided, pieceEnd, renderPiece, startOfPiece, sureEnd } from './split-markdown.ts'
 import type { SlackApi } from '../api/web-api.ts'
 
-/** Limit of a reply's messages; a longer answer continues in a file. */
+/** Maximum number of messages in a reply; a longer answer continues in a file. */
 export const MAX_REPLY_MESSAGES = 5
 /**
- * Maximum time that the start of a stream waits for the rate limit. If the wait would be longer, the reply is posted
- * when it is complete.
+ * Maximum time that the start of a stream waits for the rate limit. If the wait would be longer, nothing is streamed:
+ * the complete reply is posted.
  */
 const MAX_START_WAIT_MS = 5_000
-/** Extra time that a stream may last to end between two paragraphs, as a share of `streamMs`. */
+/** Extra time in which a stream may reach the end of a paragraph, as a share of `streamMs`. */
 const GRACE = 1 / 8
 
 /** The message that this process is streaming, and the text sent so far. */
@@ -25,9 +25,9 @@ export interface OpenPart {
   readonly index: number
   readonly since: number
   sent: string
-  /** The end of the sent text within the answer. */
+  /** Position in the answer at which the sent text ends. */
   to: number
-  /** Tasks whose status has changed since it was last sent. */
+  /** Tasks whose current status has not been sent yet. */
   readonly news?: readonly Task[]
 }
 

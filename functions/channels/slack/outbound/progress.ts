@@ -30,7 +30,7 @@ export interface Progress {
   tasks(): readonly Task[]
   /** The current rows of the calls that needed an approval. */
   approvals(): readonly ToolMessage[]
-  /** The run's end or pause, if that was its last event. */
+  /** The run's latest event, if it ended or paused the run. */
   end(): RunStateEvent | undefined
 }
 

@@ -1,7 +1,10 @@
 import * as z from 'zod'
 import type { JsonObject } from '../../../domain/json.ts'
 
-/** One message of the reply. Without `ts`, the post was recorded before it was sent, and its outcome is unknown. */
+/**
+ * One message of the reply. A message without `ts` was recorded before it was posted; whether Slack received it is
+ * unknown.
+ */
 const part = z.object({
   /** Positions in the answer at which the message's text starts and ends. The end is absent until it can no longer change. */
   from: z.int(),
@@ -23,7 +26,7 @@ const file = z.object({
 
 const replyState = z.object({
   parts: z.array(part).default([]),
-  /** Separate messages, by name: notices, and rests of texts whose own message could not be edited. */
+  /** Separate messages, by name: notices, and the rest of each text whose own message could not be edited. */
   posts: z.record(z.string(), post).default({}),
   /** The newest file of a long reply, with its whole text so far. */
   file: file.optional(),
@@ -37,7 +40,7 @@ export const readState = (state: JsonObject): ReplyState => replyState.parse(sta
 /** The state as it is stored. */
 export const stateJson = (state: ReplyState): JsonObject => JSON.parse(JSON.stringify(state)) as JsonObject
 
-/** Whether a post was recorded before it was sent, and its outcome is unknown. */
+/** Whether the outcome of a recorded post or upload is unknown. */
 export const isUncertain = ({ parts, posts, file: whole }: ReplyState): boolean =>
   parts.some(({ ts }) => ts === undefined) ||
   Object.values(posts).some(({ ts }) => ts === undefined) ||

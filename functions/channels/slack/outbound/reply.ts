@@ -32,8 +32,8 @@ export interface ReplyDependencies {
 export type MessageType = 'tooltrail_reply' | 'tooltrail_notice'
 
 /**
- * The messages of a delivery in Slack. Each post is recorded before it is sent. If the outcome of a post is unknown, it
- * is searched for in the thread before anything is posted again.
+ * The messages of a delivery in Slack. Each post is recorded before it is sent. If the outcome of a post is unknown,
+ * the thread is searched for that post before anything is posted again.
  */
 export interface Reply {
   readonly thread: string
@@ -148,7 +148,7 @@ interface OtherStreams {
   readonly unknown: number
 }
 
-/** Limit of a thread's pending deliveries that are read. */
+/** Maximum number of pending deliveries that are read per thread. */
 const MAX_OTHERS = 100
 
 /**
@@ -168,9 +168,10 @@ async function streamsOfOthers(outbox: Pick<Outbox, 'pending'>, { id, kind, ...k
 }
 
 /**
- * Resolves posts with an unknown outcome, using the bot's messages since the user's message. A stream without metadata names no
- * run. The runs of a thread are serial, so a stream that no other reply has recorded belongs to this run. An earlier
- * run that was cancelled or paused may have a pending reply; the streams of that reply come first.
+ * Resolves posts with an unknown outcome, using the bot's messages since the user's message. A stream without metadata
+ * names no run. The runs of a thread are serial, so a stream that no other reply has recorded belongs to this run. An
+ * earlier run that was cancelled or paused may have a pending reply. The streams of that reply precede those of this
+ * run.
  */
 function recovered(
   state: ReplyState,

@@ -4,7 +4,7 @@ const MAX_MESSAGE_CHARACTERS = 12_000
 const FENCE_CHARACTERS = 300
 /** Limit of a table's head, in characters; a longer one is not repeated. */
 const MAX_HEAD_CHARACTERS = 3_000
-/** Number of characters on each side of a possible split that are searched for a link around it. */
+/** Number of characters searched before and after a possible split, for a link that the split would break. */
 const AFTER = 1_000
 
 const FENCE = /^( {0,40}(?:(?:[-*+]|\d{1,9}[.)]) {1,4})?)(`{3,100}|~{3,100})([^`\n]{0,200})$/
@@ -17,7 +17,7 @@ const LINK = /!?\[[^\]\n]{0,400}\]\([^()\s]{0,500}(?:\s"[^"\n]{0,60}")?\)|<[^<>\
 const RANKS = ['between paragraphs', 'between blocks', 'between list items', 'between lines', 'between words'] as const
 type Rank = (typeof RANKS)[number]
 
-/** Whether the end of the piece that begins at `from` is final, whatever text follows. */
+/** Whether the text is long enough that further text cannot change the end of the piece that begins at `from`. */
 export const isDecided = (text: string, from: number): boolean => text.length - from >= MAX_MESSAGE_CHARACTERS + AFTER
 
 /** Number of characters at the start of a piece that stay in this piece, whatever text follows. */
@@ -136,11 +136,16 @@ const countCells = (line: string): number =>
     .replace(/(?<!\\)\|$/, '')
     .split(/(?<!\\)\|/).length
 
-/** Whether a line is a row of the table with this head: it has bars like the head. */
+/**
+ * Whether a line is a row of the table with this head. If the head begins with a bar, the row must begin with one, too.
+ */
 const isRow = (line: string, head: string): boolean =>
   head.trimStart().startsWith('|') ? line.trimStart().startsWith('|') : line.includes('|')
 
-/** The fence or table that is open at a position, which must not be within a line that opens or closes a fence. */
+/**
+ * Returns the fence or table that is open at `place`. This position must not be within a line that opens or closes a
+ * fence.
+ */
 function blockAt(text: string, place: number): Partial<Pick<Line, 'fence' | 'head'>> {
   let last: Line | undefined
   for (const line of linesOf(text, place)) last = line

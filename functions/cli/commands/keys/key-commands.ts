@@ -7,7 +7,7 @@ import type { CapOptions, KeyOptions } from './key-options.ts'
 
 interface KeyCommands {
   readonly program: Command
-  /** Runs work with the keys of an environment. Without an environment, with those of this machine. */
+  /** Runs work with the keys of an environment, or with those of this machine if no environment is given. */
   readonly withKeys: (
     environment: string | undefined,
     work: (dependencies: KeyDependencies) => Promise<Required<Printed>>,

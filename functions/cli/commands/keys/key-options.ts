@@ -33,10 +33,10 @@ const CAP_OPTIONS = {
 type CapName = keyof typeof CAP_OPTIONS
 const CAP_NAMES = Object.keys(CAP_OPTIONS) as readonly CapName[]
 
-/** The texts of the options for caps. */
+/** The values of the cap options, as they were typed. */
 export type CapOptions = { readonly [name in CapName]?: string }
 
-/** The texts of the options of `keys create`. */
+/** The values of the options of `keys create`, as they were typed. */
 export interface KeyOptions extends CapOptions {
   readonly tenant?: string | undefined
   readonly scope?: readonly string[]

@@ -8,7 +8,10 @@ import { note, print } from '../../terminal.ts'
 import type { KeyDependencies, Printed } from './key-command.ts'
 import { KeyCommandError } from './key-options.ts'
 
-/** Runs a command with the keys of an environment, or without one of this machine, and prints what it returns. */
+/**
+ * Runs a command with the keys of an environment, and prints the command's output. Without an environment, the command
+ * gets the keys of this machine.
+ */
 export async function withKeys(
   environment: string | undefined,
   work: (dependencies: KeyDependencies) => Promise<Required<Printed>>,
@@ -17,7 +20,7 @@ export async function withKeys(
     environment === undefined
       ? await openPorts(readSettings())
       : await (await import('../../../runtime/aws/operations.ts')).openOperations(environment, readOperationSettings())
-  // Not read for a deployed environment, because its agents may differ from those in the local file.
+  // The agents' names are not read for a deployed environment: its agents may differ from those in the local file.
   const declared = environment === undefined ? () => readAgentNames(readSettings().agentsFile) : undefined
   try {
     const printed = await work({ keys: ports.keys, clock: ports.clock, ...definedFields({ declared }) })
