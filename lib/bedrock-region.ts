@@ -1,8 +1,8 @@
 import { EnvironmentError } from './environments.ts'
 
 /**
- * For each prefix of an inference profile's name: matches the regions from which such a profile certainly cannot be
- * called.
+ * For each prefix of an inference profile's name: a pattern of the regions from which such a profile certainly cannot
+ * be called.
  */
 const ELSEWHERE: { readonly [profile: string]: RegExp } = {
   us: /^(eu|ap|sa|me|af|il|cn|us-gov)-/,

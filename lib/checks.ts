@@ -8,16 +8,15 @@ const UNKNOWN = '…'
 const WILDCARD = 'AwsSolutions-IAM5'
 
 /**
- * Returns the id of the finding to acknowledge for a resource with a `*`. The id contains the part of the resource's
- * name after the last token.
+ * Returns the id of the finding about a resource with a `*`. The finding is acknowledged by this id. The id contains
+ * the part of the resource's name after the last token.
  */
 export const wildcardId = (resource: string): string =>
   `${WILDCARD}[Resource::${resource.replace(/^.*\$\{Token\[[^\]]*\]\}/, UNKNOWN)}]`
 
 /**
- * The rules of AwsSolutions. A finding about a resource with a `*` is acknowledged by the end of the resource's name
- * only. The beginning of the name is unknown: it is the output of another stack, which is written into the template
- * later.
+ * The rules of AwsSolutions. The id of a finding about a resource with a `*` contains only the end of the resource's
+ * name. The beginning is still unknown: it is an output of another stack, and is written into the template later.
  */
 export class HouseChecks extends AwsSolutionsChecks {
   protected override applyRule(params: IApplyRule): void {

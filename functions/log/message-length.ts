@@ -26,7 +26,9 @@ export function inputLength({ input }: { readonly input?: RunInput | undefined }
   return length
 }
 
-/** Creates a page of entries. It ends when their content reaches `most` characters, and has at least one entry. */
+/**
+ * Creates a page of entries. The page ends when the content of its entries reaches `most` characters, and has at least one entry.
+ */
 export function createPage<Entry>(
   lengthOf: (entry: Entry) => number,
   limit: number,

@@ -1,6 +1,6 @@
 /**
- * Maximum bytes of JSON in a page. This also limits the page's characters. A page has at least one entry. The page after `next`
- * begins with the following entry.
+ * Maximum bytes of JSON in a page. This also limits the page's characters. A page has at least one entry. Entries that do not fit
+ * are on the next page.
  */
 export const MAX_PAGE_BYTES = 4 * 1024 * 1024
 

@@ -19,7 +19,7 @@ export interface ReplayOptions extends RequestForm {
   readonly context?: Pick<SessionContext, 'summary' | 'cut' | 'citations' | 'repairs'>
   /** The first message of earlier turns that is sent with its media. Default: none. */
   readonly mediaFrom?: string
-  /** Numbers of sources in addition to those in the log. A result without a number is sent without its sources. */
+  /** Source numbers in addition to those in the log. A result without a number is sent without its sources. */
   readonly numbers?: SourceNumbers
 }
 
@@ -32,10 +32,9 @@ type AssistantRequest = Extract<RequestMessage, { role: 'assistant' }>
 export const CUT_OFF_NOTE = '<system_note>The answer above was cut off by an error. Go on from there.</system_note>'
 
 /**
- * Returns the messages of the next model request: the summary, the note on omitted messages, then the messages of the log. It is
- * a
- * pure function of the log (ascending ids) and the decisions. The result is always valid and has a stable prefix
- * (promises R1–R7). Calls and results are matched by assistant message and sequence, never by the provider's ids.
+ * Returns the messages of the next model request: the summary, the note on omitted messages, then the messages of the log. This
+ * is a pure function of the log (ascending ids) and the decisions. The result is always valid and has a stable prefix (promises
+ * R1–R7). Calls and results are matched by assistant message and sequence, never by the provider's ids.
  *
  * Only the text of a failed completion is sent. A run that has no input (`continue`) belongs to the turn of the run that it
  * continues.
@@ -45,16 +44,16 @@ export function replay(messages: readonly Message[], options: ReplayOptions): Re
   return [...openingOf(context), ...replayEach(withinContext(messages, context), options).flatMap(({ sent }) => sent)]
 }
 
-/** A user or assistant message of the log. `sent`: the request messages made of it and of the results of its calls. */
+/** A user or assistant message of the log. `sent`: the request messages made of this message and of the results of its calls. */
 export interface Replayed {
   readonly message: UserMessage | AssistantMessage
   readonly sent: readonly RequestMessage[]
 }
 
 /**
- * Like `replay`, but grouped by message of the log. With `replay: "full"`, a section of a log is enough: the result equals that
- * for the whole log, except for the section's last message. The section must begin with a user or assistant message, and
- * `currentFrom` must say where the current turn begins.
+ * Like `replay`, but groups the request messages by message of the log. With `replay: "full"`, the log may be a section: its last
+ * message may be replayed differently, but all others are replayed as in the whole log. The section must begin with a user or
+ * assistant message, and `currentFrom` must say where the current turn begins.
  */
 export function replayEach(
   messages: readonly Message[],
@@ -68,7 +67,8 @@ export function replayEach(
 }
 
 /**
- * Marks the calls whose ids an earlier call has. `ids` has the ids of all earlier calls. The ids of these calls are added to it.
+ * Marks each call that has the id of an earlier call. `ids`: the ids of all earlier calls. The function adds the ids of the new
+ * calls to `ids`.
  */
 function withRepeatedIds(
   sent: readonly RequestMessage[],
@@ -157,7 +157,7 @@ function round(
 interface Sourced {
   /** Returns the number of a result's first source. */
   numberOf(id: string): number | undefined
-  /** Numbers of sources that are omitted. */
+  /** The numbers of the omitted sources. */
   readonly left: NumberRanges
 }
 

@@ -31,8 +31,8 @@ export function runStarted(run: Run, message: UserMessage | undefined): RunStart
 }
 
 /**
- * Creates the event of a pause, or of the end of a pause, with the run's state at that time. The event of a pause is named after
- * the message that has the first of the calls it waits for.
+ * Creates the event of a pause, or of the end of a pause, with the run's state at that time. The id of a pause's event is made of
+ * the id of the message with the first waiting call.
  */
 function runPausedOrResumed(run: Run, notice: Extract<RunNotice, { counts: RunCounts }>): RunStateEvent {
   const { type, counts } = notice
@@ -142,7 +142,7 @@ export function noticeEvents(run: Run, notices: readonly RunNotice[]): (NoticeEv
   })
 }
 
-/** Returns the event of a run's last notice, if that is a pause or the end of a pause. */
+/** Returns the event of a run's last notice, if the notice marks a pause or the end of a pause. */
 export function lastChange(run: Run): RunStateEvent | undefined {
   const last = run.notices?.at(-1)
   return last?.type === 'run.paused' || last?.type === 'run.resumed' ? runPausedOrResumed(run, last) : undefined

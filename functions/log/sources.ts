@@ -16,7 +16,7 @@ export function recordedNumbers(messages: readonly Message[]): SourceNumbers {
   return new Map(numbered.map(({ message, from }) => [message, from]))
 }
 
-/** Returns the highest of these numbers; 0 without any. */
+/** Returns the highest of these numbers; 0 if there are none. */
 export const highestOf = (numbered: readonly NumberedSources[]): number =>
   numbered.reduce((highest, { from, count }) => Math.max(highest, from + count - 1), 0)
 
@@ -45,10 +45,13 @@ export function numberSources(
   })
 }
 
-/** Cache of rendered sources. Each request contains the results again, and weights are cached by the identity of parts. */
+/**
+ * Caches rendered sources, because each request contains the results again. Reused parts are the identical objects, so their
+ * cached weights are found.
+ */
 const rendered = new WeakMap<readonly StoredSource[], { readonly name: string; readonly part: RequestText }>()
 
-/** Returns a result's parts with its sources after its text, for a model. `left`: numbers of omitted sources. */
+/** Returns a result's parts for a model. The sources follow the text. `left`: the numbers of the omitted sources. */
 export function withSources(
   parts: readonly (RequestText | RequestMedia)[],
   sources: readonly StoredSource[],

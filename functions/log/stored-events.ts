@@ -61,7 +61,7 @@ export function positionOfNotice(notice: RunNotice): EventPosition | undefined {
   return { generation, number: notice.type === 'run.paused' ? Number.POSITIVE_INFINITY : -1 }
 }
 
-/** Whether a decision or a client ended this call, and not the run's holder. */
+/** Whether a decision or a client, rather than the run's holder, ended this call. */
 export const isResolved = ({ needs, status }: ToolMessage): boolean =>
   status === 'denied' || (needs === 'result' && (status === 'completed' || status === 'error'))
 

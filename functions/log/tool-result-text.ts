@@ -24,7 +24,7 @@ export function toolResult(
   return { role: 'tool', toolCallId: call.id, toolName: call.name, isError: status !== 'completed', parts }
 }
 
-/** Returns the result, for the model, of a call that exceeds the maximum number of calls per round. */
+/** Returns the result that a model gets for a call beyond the maximum number of calls per round. */
 export function notExecuted(call: { readonly id: string; readonly name: string }): ToolResult {
   const text = `error: not executed: of one round's calls, the first ${MAX_ROUND_CALLS} are`
   return { role: 'tool', toolCallId: call.id, toolName: call.name, isError: true, parts: [{ type: 'text', text }] }

@@ -23,7 +23,7 @@ export function lenientBody(body: string, inputs: ReadonlyMap<string, z.ZodType>
   return JSON.stringify({ ...call, params: { ...call.params, arguments: read } })
 }
 
-/** Whether JSON writes this id exactly as it was received. */
+/** Whether a response can contain exactly this id. A number must be a safe integer. */
 const isExact = (id: unknown): boolean => typeof id !== 'number' || Number.isSafeInteger(id)
 
 /** Returns the id of a request. Null if there is no id, or if it cannot be sent back exactly. */

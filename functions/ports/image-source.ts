@@ -11,9 +11,9 @@ export interface OpenImage {
 /** Reads images from the addresses that inputs name. */
 export interface ImageSource {
   /**
-   * Sends the request for an image. The source's time limit starts now; the image must be complete before it ends. Rejects with
-   * `ImageUnavailable` if the address is refused, or if the status of the response shows that it has no image. Rejects with the
-   * signal's reason after an abort.
+   * Sends the request for an image. The source's time limit starts now; the whole image must arrive within this time. Rejects
+   * with `ImageUnavailable` if the address is refused, or if the status of the response shows that it has no image. Rejects with
+   * the signal's reason after an abort.
    */
   open(url: string, signal: AbortSignal): Promise<OpenImage>
 }
@@ -26,6 +26,6 @@ export class ImageUnavailable extends Error {
   override readonly name = 'ImageUnavailable'
 }
 
-/** The reason for an image with more bytes than `limit`. */
+/** Returns the reason for rejecting an image with more bytes than `limit`. */
 export const tooLarge = (limit: number): string =>
   `has more than ${(limit / 1_000_000).toFixed(1).replace('.0', '')} MB`

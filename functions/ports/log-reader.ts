@@ -32,8 +32,8 @@ export interface LogReader {
   /** The decisions of policies for the session's requests. Empty if there are none, or if the session is unknown. */
   context(key: SessionKey): Promise<SessionContext>
   /**
-   * Lists source numbers that completions have recorded, in ascending or descending order. Only numbers greater than `after` are
-   * listed, for at most `limit` results. `more`: whether others follow.
+   * Lists source numbers that completions have recorded, in ascending or descending order. Lists only numbers greater than
+   * `after`, and those of at most `limit` tool results. `more`: whether other numbers follow.
    */
   sources(
     key: SessionKey,

@@ -1,8 +1,8 @@
 import type { Json } from '../domain/json.ts'
 
 /**
- * Writes structured log lines for operators. Callers pass no contents of messages, no keys and no secrets. An error of a provider
- * may quote them. So adapters remove from each text the bytes of files, and everything that looks like a key.
+ * Writes structured log lines for operators. Callers pass no contents of messages, no keys and no secrets. But a provider's error
+ * may quote such data. So adapters remove the bytes of files, and everything that looks like a key, from each text.
  */
 export interface Logger {
   info(message: string, fields?: { readonly [name: string]: Json | undefined }): void

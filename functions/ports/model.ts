@@ -9,7 +9,7 @@ export interface Completion {
    */
   readonly parts: readonly AssistantPart[]
   readonly toolCalls: readonly ToolCall[]
-  /** The full name `provider/model`, in which the provider's own name of the model is used. */
+  /** The full name `provider/model`. The part `model` is the provider's own name of the model. */
   readonly model: string
   readonly finishReason: string
   readonly usage: Usage
@@ -75,7 +75,7 @@ export class ModelError extends Error {
   readonly status?: number
   /** With `context_length`: the sizes that the provider's refusal names. */
   readonly size?: RefusedSize
-  /** The index of the request's message that the provider's refusal names. */
+  /** The index of the message that the provider's refusal names, among the request's messages. */
   readonly messageIndex?: number
   /** Number of the stream's frames, if all of them have an unknown format. */
   readonly unknownFrames?: number
@@ -116,7 +116,10 @@ const REFUSALS: ReadonlySet<number | undefined> = new Set([400, 413, 422])
 export const isRefusal = ({ code, status }: ModelError): boolean =>
   code === 'context_length' || (code === 'invalid_request' && REFUSALS.has(status))
 
-/** Whether the provider only reports that the request is too large (status 413). The reason may be its tokens or its bytes. */
+/**
+ * Whether the provider reports only that the request is too large (status 413). The request may have too many tokens or too many
+ * bytes.
+ */
 export const isTooLarge = ({ code, status, size }: ModelError): boolean =>
   code === 'context_length' && status === 413 && size === undefined
 

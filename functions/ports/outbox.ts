@@ -41,8 +41,8 @@ export interface Outbox {
   /** Lists the first `limit` pending deliveries of a session after this id, oldest first, with strong consistency. */
   pending(key: SessionKey, limit: number, after?: string): Promise<readonly Delivery[]>
   /**
-   * Changes a delivery if it has not changed since it was read as `seen`. Returns its new state; otherwise changes
-   * nothing and returns undefined. Safe to repeat after a lost response, which the adapter does.
+   * Changes a delivery if it has not changed since it was read as `seen`. Returns its new state; otherwise changes nothing and
+   * returns undefined. If a response is lost, the adapter repeats the change, which is safe.
    */
   change(seen: Delivery, change: DeliveryChange): Promise<Delivery | undefined>
   /**

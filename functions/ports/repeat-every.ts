@@ -6,8 +6,8 @@ export interface Repetition {
 }
 
 /**
- * Repeats work until stopped, and waits `everyMs` after each end. A failure is reported and does not stop the
- * repetition.
+ * Repeats work until stopped. Waits `everyMs` from the end of the work to its next start. A failure is reported and does not stop
+ * the repetition.
  */
 export function repeatEvery(
   clock: Pick<Clock, 'sleep'>,

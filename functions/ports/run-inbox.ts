@@ -7,7 +7,7 @@ import type { ClientTool, OnBusy, RunInput } from '../domain/runs/run.ts'
 import type { SessionKey } from '../domain/session.ts'
 import type { Started } from './run-lease.ts'
 
-/** Identifies a request, so that a repetition gets the run of the first one. */
+/** Identifies a request, so that a repeated request gets the run of the first request. */
 export interface Idempotency {
   readonly keyHash: string
   /** Hash of the request's content. Two contents under one key are a conflict. */
@@ -21,8 +21,8 @@ export interface NewRun {
   readonly trigger: 'input' | 'continue'
   readonly onBusy: OnBusy
   /**
-   * Id of an ended run. The new run supersedes it, and every later run. `by` of the `Replacement` is the new run. If the
-   * named run was merged into another one, the other run is meant.
+   * Id of an ended run. The new run supersedes this run and every later run. `by` of the `Replacement` is the id of the new run.
+   * If the named run was merged into another run, the new run supersedes that other run.
    */
   readonly replaces?: string
   /** The input of the run. Absent if the run continues without one (`continue`). */
@@ -89,16 +89,16 @@ export interface RunInbox {
    *
    * Rejects with:
    *
-   * - `session_busy`: with `onBusy: reject`, if a run is active or queued. A paused session with an empty queue is
-   *   superseded instead.
+   * - `session_busy`: with `onBusy: reject`, if a run is active or queued. If the session is paused and its queue is empty, the
+   *   paused run is superseded instead.
    * - `too_many_active_runs`: the API key would have more than `mostActive` active runs. The count is part of the write, so
    *   concurrent requests cannot exceed the limit.
    * - `run_not_found`: `replaces` is not the id of a run of this session.
    * - `session_busy`: with `replaces`, if any run is active, paused or queued.
    * - `summarised`: with `replaces`, if the session's summary covers a message of the run.
    * - `idempotency_conflict`: the idempotency key was used with another body.
-   * - `nothing_to_continue`: for `continue`, if the session is not idle, or if the latest accepted run is not `failed` or not the
-   *   last run of the log. A superseded run is never continued.
+   * - `nothing_to_continue`: for `continue`, if the session is not idle, or if the latest accepted run has not failed, or is not
+   *   the last run of the log. A superseded run is never continued.
    *
    * With `replaces`, the replacement is part of the same write. The write also removes the superseded messages from the
    * session's counts and times of messages.
@@ -122,7 +122,8 @@ export interface RunInbox {
   ): Promise<Pick<Enqueued, 'runId' | 'repeated'>>
   /**
    * Closes waiting calls of the active run, all or nothing. If there are more calls than a round can have, a store may split the
-   * write. It checks all calls first. If the caller crashes between two parts of the write, the request must be repeated.
+   * write. Such a store checks all calls before the first part of the write. If the caller crashes between two parts of the
+   * write, the request must be repeated.
    *
    * Rejects with `run_not_found`, `call_not_found`, or `resolution_conflict`. A conflict is a call that is closed or was resolved
    * differently, or a resolution of the wrong kind.

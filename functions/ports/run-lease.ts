@@ -34,9 +34,9 @@ export interface RunLease {
    */
   take(seen: SessionHeader, owner: string): Promise<Lease | undefined>
   /**
-   * Claims the `running` calls of the run, so that only this holder can end them. For this, raises the generation of each older
-   * row. Returns the lease, the header with the log's head, and the run's open calls. The header and the calls are read with
-   * strong consistency after the claim.
+   * Claims the `running` calls of the run, so that only this holder can end them. To do so, raises the generation of each row
+   * that has an older one. Returns the lease, the header with the log's head, and the run's open calls. The header and the calls
+   * are read with strong consistency after the claim.
    */
   claim(lease: Lease): Promise<{ lease: Lease; header: SessionHeader; open: readonly ToolMessage[] }>
   /** Moves the lease's expiry to `until`, never backwards. Rejects with `LeaseLost`. */

@@ -68,13 +68,13 @@ export interface RunLog {
   /** Changes a call from `approved` to `running`, before the tool executes. */
   beginApproved(lease: Lease, messageId: string): Promise<ToolMessage>
   /**
-   * Closes calls of a former holder as `interrupted`. The calls must be claimed first. Their ends share one position. Returns the
-   * changed rows.
+   * Closes calls of a former holder as `interrupted`. The calls must be claimed first. All of them end at the same `position`.
+   * Returns the changed rows.
    */
   repair(lease: Lease, messageIds: readonly string[], position?: EventPosition): Promise<readonly ToolMessage[]>
   /**
-   * Makes a queued steering input a user message of the current run, with the id `messageId`. Returns undefined if the input is
-   * no longer queued.
+   * Turns a queued steering input into a user message of the current run, with the id `messageId`. Returns undefined if the input
+   * is no longer queued.
    */
   steer(
     lease: Lease,

@@ -2,8 +2,8 @@ import type { SessionKey } from '../domain/session.ts'
 
 export interface Hint extends SessionKey {
   /**
-   * Number of times that the run was handed off from one process to another. Absent if it never was, or if the sweeper found the
-   * run (decision record 13).
+   * Number of times that the run was handed off from one process to another. Absent if the run was never handed off, or if the
+   * sweeper found the run (decision record 13).
    */
   readonly hops?: number
 }
@@ -17,8 +17,8 @@ export interface RunQueue {
   send(hint: Hint): Promise<void>
   /**
    * Calls `handle` for each hint until `stop`. If `handle` rejects, the hint is delivered again later. A queue may handle the
-   * hints of a session one after another. Such a queue calls `notice` for a waiting hint, because `handle` may execute runs for
-   * hours.
+   * hints of a session one after another. While a hint waits for the previous one, such a queue calls `notice`, because `handle`
+   * may execute runs for hours.
    */
   consume(handle: (hint: Hint) => Promise<void>, notice?: (hint: Hint) => void): { stop(): Promise<void> }
 }

@@ -19,7 +19,7 @@ export interface NewSession extends SessionKey {
   readonly byChannel?: true
   readonly forkedFrom?: ForkedFrom
   /**
-   * Set if a copy of a log fills the session. The session expires `COPY_EXPIRY_MS` after the last step of the copy,
+   * Set if the session was created for a copy of a log. The session expires `COPY_EXPIRY_MS` after the last step of the copy,
    * until the copy is complete or the session has a run (`ImportStep.isPartOfCopy`).
    */
   readonly awaitsCopy?: true
@@ -98,9 +98,9 @@ export interface SessionStore {
    * `last_message_at`, sessions without messages always come last, and `since` and `until` exclude them.
    *
    * The cost of a page does not grow with the number of sessions. If the filter is one of the conditions `owner`, `agent`,
-   * `runStatus`, `folder` and `source` (the last two exact), a page is full and costs no more. For all other conditions, a store
-   * compares at most `MAX_COMPARED_SESSIONS` sessions per page. The page may then be short or empty although more
-   * sessions follow; then `next` is set.
+   * `runStatus`, `folder` and `source` (the last two exact), a page is full. Such a page costs no more than a page without a
+   * filter. For all other conditions, a store compares at most `MAX_COMPARED_SESSIONS` sessions per page. The page may then be
+   * short or empty although more sessions follow; then `next` is set.
    *
    * A session that moves between two pages may appear twice. A session that moves before the cursor appears when the
    * list is read again from its start. During a run, a store may sort the session by its last message before the run.

@@ -145,7 +145,7 @@ const limitNames = (port: SessionNames): SessionNames => ({
   find: (tenant, name) => limited(() => port.find(tenant, name)),
 })
 
-/** For each limited port, by its name: the function that wraps it. */
+/** The functions that wrap ports with time limits, by the name of the port. */
 const LIMITS = {
   sessions: limitSessions,
   inbox: limitInbox,

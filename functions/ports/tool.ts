@@ -28,7 +28,10 @@ export interface ToolContext extends SessionKey {
 }
 
 interface FoundHistory extends HistoryEntries {
-  /** Whether only this session was searched although the agent searches its owner's sessions: the session has no owner. */
+  /**
+   * Whether only this session was searched, because it has no owner. With an owner, the agent would search all sessions of this
+   * owner.
+   */
   readonly lacksOwner?: boolean
 }
 

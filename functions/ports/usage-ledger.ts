@@ -25,9 +25,9 @@ export interface UsageLedger {
   /** Counts a completion that is not stored, even if its session is gone. A repeated call counts it again. */
   count(key: SessionKey, completion: CountedCompletion, account: UsageAccount): Promise<void>
   /**
-   * Sums usage by group and model, in no order. For days, agents and models of a tenant, the number of rows read does not grow
-   * with the tenant's sessions. For owners, sessions, and all data of one owner, a few rows are read per session and day. Rejects
-   * with `invalid_query` if that needs more than `MAX_USAGE_ROWS` rows.
+   * Sums usage by group and model, in no order. If a tenant's usage is grouped by day, agent or model, the number of rows read
+   * does not grow with the tenant's sessions. For groups by owner or session, and for any group of one owner, a few rows are read
+   * per session and day. Rejects with `invalid_query` if more than `MAX_USAGE_ROWS` rows must be read.
    */
   sums(query: UsageQuery): Promise<readonly UsageSum[]>
 }

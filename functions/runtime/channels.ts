@@ -16,8 +16,8 @@ interface Dependencies extends Omit<CallbackDependencies, 'settings' | 'render'>
 }
 
 /**
- * Opens the destinations of deliveries, by their kind. Each is loaded with its first delivery, because most processes
- * never have one.
+ * Opens the destinations of deliveries, by their kind. Each destination is loaded with the first delivery to it,
+ * because most processes have no deliveries.
  */
 export function openChannels(dependencies: Dependencies): ReadonlyMap<string, RunChannel> {
   const { clock } = dependencies

@@ -19,7 +19,7 @@ export interface McpSettings {
 
 /**
  * Adds the tools of agents' MCP servers to a registry. The MCP package is loaded when the first agent with a server is
- * opened. Agents that configure a server equally share its connection.
+ * opened. Agents with equal settings for a server share one connection to it.
  */
 export function withMcpTools(settings: McpSettings): (list: ToolRegistry) => ToolRegistry {
   return (list) => {

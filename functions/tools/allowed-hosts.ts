@@ -1,4 +1,4 @@
-/** Whether the operator explicitly allows this address, even an internal one. */
+/** Whether the operator explicitly allows this address. An allowed address may be internal. */
 export function isAllowedHost({ protocol, hostname, port }: URL, allowedHosts: readonly string[]): boolean {
   const withPort = `${hostname}:${port || (protocol === 'https:' ? '443' : '80')}`
   return allowedHosts.includes(hostname) || allowedHosts.includes(withPort)

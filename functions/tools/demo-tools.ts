@@ -52,5 +52,5 @@ const sources = defineTool({
   }),
 })
 
-/** Tools that the demo model calls to show the features of a run. Only agents with that model have them. */
+/** Tools that the demo model calls to show the features of a run. Only agents with that model have these tools. */
 export const demoTools: readonly Tool[] = [publish, report, wait, sources]

@@ -6,7 +6,9 @@ import { useAgent } from 'request-filtering-agent'
 import { isAllowedHost, refusedAddress } from './allowed-hosts.ts'
 import { requireNotInternal, withoutInternal } from './more-internal-addresses.ts'
 
-/** Limits of a response: bytes of its body, and milliseconds from the request to its end. */
+/**
+ * Limits of a response: bytes of its body, and milliseconds from the start of the request to the end of the response.
+ */
 export interface ResponseLimits {
   readonly bytes: number
   readonly milliseconds: number
@@ -28,8 +30,8 @@ export interface GuardedRequest {
 
 /**
  * Sends one request to a server that an operator has named, and follows no redirect. The address is checked when the
- * connection is made, so no host name leads to an internal address unless it is allowed. If the body exceeds a limit,
- * reading it fails. Rejects with a message that names the host but no address.
+ * connection is made, so no host name leads to an internal address, unless this address is allowed. If the body exceeds
+ * a limit, reading it fails. Rejects with a message that names the host but no address.
  */
 export async function guardedFetch(url: URL, request: GuardedRequest): Promise<Response> {
   const refused = refusedAddress(url, request.allowedHosts)

@@ -31,7 +31,10 @@ export async function readBody(response: IncomingMessage, limit: number): Promis
   return { bytes: Buffer.concat(chunks), cut: size > limit }
 }
 
-/** Returns the text of a body; undefined if it is not text. The media type decides or, without one, the bytes. */
+/**
+ * Returns the text of a body; undefined if it is not text. The media type decides. Without a media type, the bytes
+ * decide.
+ */
 export function textOfBody({ bytes, cut }: Body, contentType: string | undefined): string | undefined {
   const [mediaType = '', ...parameters] = (contentType ?? '')
     .toLowerCase()

@@ -17,7 +17,7 @@ export interface FirewallProps {
 
 /**
  * Blocks floods, and addresses with a bad reputation. AWS's rules for bodies are omitted on purpose: people talk with
- * agents about SQL, shells and scripts, and those rules would block that.
+ * agents about SQL, shells and scripts, and those rules would block such messages.
  */
 export class Firewall extends Construct {
   constructor(scope: Construct, id: string, { resourceArn, requestsPerAddress, requestsPerKey, name }: FirewallProps) {
@@ -56,8 +56,8 @@ export class Firewall extends Construct {
 }
 
 /**
- * Counts requests by the value of the header with the key, which WAF does not store. Requests without the header are
- * counted by address only.
+ * Counts requests by API key: by the value of the key's header. WAF does not store this value. Requests without the
+ * header are counted by address only.
  */
 const oneKey = (limit: number) => ({
   name: 'one-key',

@@ -128,8 +128,8 @@ export class LogTable extends Construct {
   }
 
   /**
-   * Grants listing sessions: those of a tenant, of an owner, or with the metadata of a search. Also grants listing the
-   * runs of an API key that have not ended.
+   * Grants listing sessions by tenant, by owner, or by the metadata of a search. Also grants listing the unfinished
+   * runs of an API key.
    */
   grantListing(grantee: IGrantable): void {
     allow(grantee, { actions: ['dynamodb:Query'], resources: [this.#index(GROUP_INDEX), this.#index(OWNER_INDEX)] })
@@ -154,7 +154,7 @@ export class LogTable extends Construct {
   }
 
   /**
-   * Denies creating, changing and removing API keys, even if `grantee` has other rights that include this. So a
+   * Denies creating, changing and removing API keys, even if other rights of `grantee` would allow these changes. So a
    * compromised function cannot create access for itself. Only people and pipelines manage keys, with `npm run keys`.
    */
   denyKeys({ grantPrincipal }: IGrantable): void {

@@ -54,7 +54,10 @@ export function valueAt(text: string, begin: number): Span {
   return { from, to: text.length }
 }
 
-/** Returns JSON without white space between its tokens: numbers unchanged, strings as `JSON.stringify` writes them. */
+/**
+ * Returns the JSON of a value without white space between tokens. Numbers keep their spelling. Strings are written by
+ * `JSON.stringify`.
+ */
 export function compactJson(text: string, { from, to }: Span): string {
   const pieces: string[] = []
   const special = /"|\s+/gu

@@ -10,7 +10,7 @@ const KINDS: Readonly<Record<string, string>> = {
   record: 'an object',
 }
 
-/** Units of values that have a length. */
+/** The unit of the length, for each type of value that has a length. */
 const UNITS: Readonly<Record<string, string>> = { string: 'characters', array: 'entries', map: 'entries' }
 
 /** Describes what a value must be, in plain words; undefined if only its schema can describe it. */

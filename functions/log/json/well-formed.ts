@@ -44,7 +44,7 @@ function wellFormedValue(value: unknown): unknown {
   return isSame ? value : Object.fromEntries(mended)
 }
 
-/** Whether the value is a plain object. Others, such as bytes and dates, are not changed. */
+/** Whether the value is a plain object. Other objects, such as bytes and dates, are not changed. */
 function isPlain(value: unknown): value is object {
   if (typeof value !== 'object' || value === null) return false
   const prototype: unknown = Object.getPrototypeOf(value)
@@ -78,7 +78,7 @@ const MAX_OPEN_LENGTH = 12
 
 /**
  * Returns how many characters from the start of a growing text can be emitted. A half of a surrogate pair at the end is held
- * back, because later text may complete it. In arguments, the escape of such a half is held back, too.
+ * back, because later text may complete it. If the text is JSON, the escape of such a half is held back, too.
  */
 function sureLength(text: string, isJson: boolean): number {
   const last = text.charCodeAt(text.length - 1)
@@ -103,7 +103,10 @@ export interface PieceJoiner {
   end(): string
 }
 
-/** Creates a joiner for one text. `isJson`: the text is the arguments of a call, which may contain halves as escapes. */
+/**
+ * Creates a joiner for one text. `isJson`: the text is the JSON arguments of a call. Such arguments may contain halves as
+ * escapes.
+ */
 export function createPieceJoiner({ isJson }: { readonly isJson: boolean }): PieceJoiner {
   const mend = isJson ? wellFormedJson : (text: string): string => text.toWellFormed()
   let held = ''

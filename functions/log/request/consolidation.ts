@@ -7,12 +7,12 @@ import { weighText } from './token-weight.ts'
 
 /** Maximum number of requests per consolidation. If a conversation is longer, only the newest part is read. */
 const MAX_REQUESTS = 4
-/** Number of messages before the threshold at which consumers are warned. */
+/** Consumers are warned this number of messages before the threshold. */
 const NEARLY = 2
 
 /**
- * Whether a summary is due: more conversational messages follow the last summary than the threshold allows, and the
- * policy drops some.
+ * Whether a summary is due: more conversational messages follow the last summary than the threshold allows, and the policy keeps
+ * only a part of them.
  */
 export const isDue = ({ threshold, keepRecentRatio }: Consolidation, count: number): boolean =>
   count > threshold && keepRecentRatio < 1
@@ -32,7 +32,7 @@ export const keptCount = ({ threshold, keepRecentRatio }: Consolidation): number
 export interface Consolidated {
   /** The last message that the summary replaces. */
   readonly through: string
-  /** Number of conversational messages that it replaces, without those of the previous summary. */
+  /** Number of conversational messages that the summary replaces, without those of the previous summary. */
   readonly messages: number
   /** The text to summarize, in parts, oldest part first. Each part fits a request. */
   readonly parts: readonly string[]

@@ -7,8 +7,8 @@ import type { Measured } from './request-size.ts'
 import { weighMessages } from './token-weight.ts'
 
 /**
- * Shares of the limit that a truncated request fills, if a round begins in that range: minimum, preferred and maximum. They are
- * so low that the next truncation is not needed at once.
+ * Minimum, preferred and maximum share of the limit that a truncated request fills, if a round begins in that range. The shares
+ * are so low that the next truncation is not needed at once.
  */
 const [MIN_SHARE, MIDDLE_SHARE, MAX_SHARE] = [0.35, 0.55, 0.75]
 /** Maximum share of a rejected request that is kept. */
@@ -42,8 +42,8 @@ export function cutToFit(of: Measured, scale: Scale, maxTokens: number, older: O
 }
 
 /**
- * Returns the truncation after a provider rejected a request of an estimated number of tokens. It keeps at most two thirds of
- * these tokens, and at most `maxTokens`.
+ * Returns the truncation after a provider rejected a request. `tokens`: the estimated tokens of that request. The truncation
+ * keeps at most two thirds of them, and at most `maxTokens`.
  */
 export function cutAfterRefusal(
   of: Measured,

@@ -48,7 +48,8 @@ export function requestTokensOf(
   limits: Limits = {},
 ): number {
   const tokens = assumedTokens(model, policies)
-  // The request may always have a tenth of the context. If that is too much, the provider refuses it.
+  // A request may always use a tenth of the context, whatever `maxOutputTokens` is. If a tenth is too much, the
+  // provider refuses the request.
   const own = Math.max(tokens - (modelOptions.maxOutputTokens ?? 0), Math.ceil(tokens / 10))
   return Math.min(own, limitOf(model, limits))
 }
@@ -66,14 +67,14 @@ export interface SizeRefusal {
 }
 
 /**
- * If the provider names no number, this share of the refused size is assumed to be accepted. `MIN_ASSUMED` is the minimum of this
- * assumed limit.
+ * If the provider names no number, the model is assumed to accept this share of the refused size, and at least `MIN_ASSUMED`
+ * tokens.
  */
 const BELOW_REFUSED = 0.9
 const MIN_ASSUMED = 1_000
 /**
- * A learned limit is at least this share of the limit that the provider names. The provider's count of the request may include
- * the output, and would give too low a limit.
+ * A learned limit is at least this share of the limit that the provider names. Without this minimum, the limit would be too low
+ * if the provider's count of the request includes the output.
  */
 const MIN_SHARE = 0.5
 
@@ -88,7 +89,8 @@ export function limitsAfter(limits: Limits | undefined, model: string, refusal: 
 
 function acceptedTokens({ estimate, maxTokens, tokens }: SizeRefusal): number {
   if (maxTokens === undefined) return Math.max(MIN_ASSUMED, Math.floor(estimate * BELOW_REFUSED))
-  // If the provider counted the request's tokens, the estimate is multiplied by the ratio of its limit to its count.
+  // If the provider counted the request's tokens, the estimate is multiplied by the provider's limit and divided by
+  // this count.
   const accepted = tokens === undefined ? estimate * BELOW_REFUSED : (estimate * maxTokens) / tokens
   return Math.floor(Math.min(maxTokens, Math.max(accepted, maxTokens * MIN_SHARE)))
 }

@@ -8,7 +8,7 @@ import { weighStored } from './token-weight.ts'
 const TYPICAL_WEIGHT = 2_000
 /** Minimum number of messages per read while reading the current turn. */
 const TURN_PAGE = 100
-/** Factor by which more is loaded than fits, because a provider may count fewer tokens than the estimate. */
+/** Factor by which the loaded tokens may exceed the limit, because a provider may count fewer tokens than the estimate. */
 const LOADED = 1.5
 
 export interface ContextWindow {
@@ -25,16 +25,15 @@ export interface ContextWindow {
 
 export interface LoadedLog {
   readonly messages: readonly Message[]
-  /** Whether no message that is sent is missing. */
+  /** Whether the loaded messages include every message that is sent. */
   readonly isWhole: boolean
 }
 
 /**
- * Creates a window that limits how much of a log is loaded (promises R7): back to the start of the decided context, or
- * as much as can fit `maxTokens` tokens.
- * The turn of `currentRun` is loaded completely, whatever its size (promises R3). It consists of the run's messages
- * and, if the run has no input of its own, those of the runs that it continues. `mediaFrom`: the first message of
- * earlier turns that is sent with its media; by default none is.
+ * Creates a window that limits how much of a log is loaded (promises R7): back to the start of the decided context, or as much as
+ * can fit `maxTokens` tokens. The turn of `currentRun` is loaded completely, whatever its size (promises R3). This turn consists
+ * of the run's messages and, if the run has no input of its own, those of the runs that it continues. `mediaFrom`: the first
+ * message of earlier turns that is sent with its media. Default: none.
  */
 export function createContextWindow(
   currentRun: string,
@@ -52,7 +51,7 @@ export function createContextWindow(
   /** `reached`: the start of the decided context was read. `skipped`: a message after that start did not fit. */
   let [reached, skipped] = [false, false]
 
-  /** Whether a message is of the current turn. A run without an input searches for one up to the token limit. */
+  /** Whether a message is of the current turn. Without an input, the run searches for an input up to the token limit. */
   const isOfTurn = (message: Message): boolean =>
     turnOpen && (message.runId === currentRun || (turn.at(-1)?.role !== 'user' && turnWeight <= most))
 

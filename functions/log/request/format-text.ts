@@ -12,6 +12,6 @@ const titleOf = ({ name, description }: { readonly name: string; readonly descri
 const ONLY_JSON =
   'Your final answer must be JSON and nothing else: no Markdown, no code fence, no text before or after it. You may call tools before.'
 
-/** The message that asks a model again for an answer, after one that does not fit the format. */
+/** Returns the message that asks a model to answer again, because its answer does not fit the format. */
 export const faultsText = (faults: readonly string[]): string =>
   ['Your answer does not fit the required format:', ...faults, 'Answer again, with the corrected JSON only.'].join('\n')

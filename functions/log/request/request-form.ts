@@ -25,7 +25,10 @@ const NO_REPAIRS: Repairs = { steps: [], omitted: [] }
 export const repairsFor = ({ repairs }: Pick<SessionContext, 'repairs'>, model: string): Repairs =>
   repairs?.[fullModelName(model)] ?? NO_REPAIRS
 
-/** Returns the repairs for a member's requests. The steps are those of the session; the omitted messages are the member's own. */
+/**
+ * Returns the repairs for a member's requests. The steps come from the session's repairs, the omitted messages from the member's
+ * own repairs.
+ */
 export function membersRepairs(
   session: SessionContext['repairs'],
   own: SessionContext['repairs'],

@@ -13,7 +13,7 @@ import { weighMessages } from './token-weight.ts'
 const LEARNED_OVER = 2_000
 const [MIN_RATE, MAX_RATE] = [0.2, 5]
 /**
- * Number of tokens by which a plausible usage may differ from the estimate, whatever the rate. Some providers do not count tools.
+ * A plausible usage may differ from the estimate by this number of tokens, whatever the rate. Some providers do not count tools.
  */
 const LEEWAY = 1_000
 

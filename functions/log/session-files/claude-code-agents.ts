@@ -6,7 +6,7 @@ type Fields = { readonly [name: string]: unknown }
 /** Tools that start a sub-agent. */
 const SPAWNING = new Set(['Task', 'Agent'])
 
-/** A record of a sub-agent, with the call that it works for. */
+/** A record of a sub-agent, with the call that the sub-agent works for. */
 export interface WorkLine {
   readonly line: number
   readonly record: Fields

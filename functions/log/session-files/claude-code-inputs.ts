@@ -4,7 +4,7 @@ import type { Parser } from './transcript.ts'
 
 type Fields = { readonly [name: string]: unknown }
 
-/** Matches the beginning of a text that the program wrote in its user's name. */
+/** Matches the beginning of a text that the program itself wrote as a message of the user. */
 const PROGRAM_TEXT =
   /^\s*(?:<(?:command-(?:name|message|args)|local-command-[a-z]+|task-notification|bash-std(?:out|err)|system-reminder)>|Caveat: The messages below|\[Request interrupted by user)/u
 /** The pattern that parser 1 uses instead. */
@@ -14,7 +14,7 @@ const COMMAND = /<command-name>([^<]{1,200})<\/command-name>/u
 const ARGUMENTS = '<command-args>'
 const [REMINDER, REMINDER_END] = ['<system-reminder>', '</system-reminder>']
 
-/** Whether the program wrote this record in the name of its user or its model. */
+/** Whether the program itself wrote this record, as a message of the user or the model. */
 export const isProgramRecord = (record: Fields, message: Fields, parser: Parser): boolean =>
   record['isMeta'] === true ||
   record['isCompactSummary'] === true ||

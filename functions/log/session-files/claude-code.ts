@@ -65,8 +65,8 @@ function createTitles() {
       if (Object.hasOwn(TITLES, String(record['type']))) records.push(record)
     },
     /**
-     * Returns the session's title. Titles in copied records may belong to other sessions. A summary belongs to the session of its
-     * `leafUuid`; other titles name their session's id.
+     * Returns the session's title. Titles in copied records may belong to other sessions. A summary names a message of its
+     * session in `leafUuid`; other titles name the session's id.
      */
     of(sessions: ReadonlySet<unknown>, uuids: ReadonlySet<unknown>): string | undefined {
       const isOwn = ({ type, leafUuid, sessionId }: Fields): boolean =>
@@ -129,7 +129,8 @@ function createTaker(messages: ReturnType<typeof createMessages>, seen: Set<stri
     takeQueued: queued.take,
     end(): void {
       takeWaiting()
-      // Messages of sub-agents whose calls have no result yet are placed at the end. They move when the result is written.
+      // Messages of sub-agents whose calls have no result yet are placed at the end. When the result of such a call is
+      // written, its sub-agent's messages move after the result.
       messages.openFrom()
       for (const agent of members.names()) takeWork(members.written(agent))
     },
@@ -198,7 +199,7 @@ const resultOf = (block: Fields, beside: Beside, parser: Parser) => ({
   failed: block['is_error'] === true,
 })
 
-/** Tracks sub-agents with separate files, by name. A later call may resume one. */
+/** Tracks sub-agents with separate files, by name. A later call may resume a sub-agent. */
 function createMembers(seen: Set<string>, beside: Beside) {
   /** For each sub-agent: its last call that has a result, and the line of that result. */
   const calls = new Map<string, { readonly line: number; readonly call: string }>()

@@ -8,8 +8,8 @@ type Input = string | typeof OF_PROGRAM
 type Fields = { readonly [name: string]: unknown }
 
 /**
- * Matches texts that the program gave its model in its user's name. Most of them begin with a tag whose name has an underscore.
- * The pattern lists the other beginnings.
+ * Matches texts that the program itself wrote as messages of the user. Most of them begin with a tag whose name has an
+ * underscore. The pattern lists the other beginnings.
  */
 const PROGRAM_TEXT =
   /^\s*(?:<(?:permissions|skills?|hook|instructions|INSTRUCTIONS|[a-z]+(?:_[a-z]+)+)\b[^>]*>|# AGENTS\.md instructions for )/u

@@ -7,7 +7,7 @@ import { isRecord } from './transcript.ts'
  * `[module, class, fields, …]`.
  */
 const WITH_FIELDS = [2, 4, 5]
-/** Code of the snapshot of a channel that is otherwise stored as changes. */
+/** Code of the extension for a snapshot. A snapshot has the whole value of a channel that is otherwise stored as changes. */
 const SNAPSHOT = 7
 
 /** An object of LangGraph: its class and its fields. Other kinds of extensions are ignored. */
@@ -32,8 +32,8 @@ codec.register({ type: SNAPSHOT, encode: () => null, decode: (bytes) => unpacked
 const unpacked = (bytes: Uint8Array): unknown => decode(bytes, { extensionCodec: codec, useBigInt64: true })
 
 /**
- * Decodes a value of LangGraph's serializer: MessagePack or, in older versions, JSON. Executes nothing in it. Throws
- * for bytes that are neither.
+ * Decodes a value of LangGraph's serializer: MessagePack or, in older versions, JSON. Executes no code from the value. Throws for
+ * bytes that are neither.
  */
 export function graphValue(type: string, bytes: Uint8Array): unknown {
   if (type === 'msgpack') return withoutBigInts(unpacked(bytes))
@@ -41,7 +41,7 @@ export function graphValue(type: string, bytes: Uint8Array): unknown {
   throw new Error(`is of an unknown type: ${type.slice(0, 40)}`)
 }
 
-/** Replaces each `bigint` by a number, or by an exact number if it is too large. */
+/** Replaces each `bigint` by a number. A `bigint` beyond the safe integers becomes raw JSON with all its digits. */
 function withoutBigInts(value: unknown): unknown {
   if (typeof value === 'bigint') {
     const number = Number(value)

@@ -126,7 +126,7 @@ type Call = ReturnType<typeof callsOf>[number]
 function createVersions() {
   /** Calls that have no result yet, by the id of their message. */
   const open = new Map<string, readonly Call[]>()
-  /** Calls with a result, by call id, with the ids of the calling message and of the result. */
+  /** Calls with a result, by call id. `of`: id of the calling message. `by`: id of the result. */
   const ended = new Map<string, { readonly call: Call; readonly of: string; readonly by: string }>()
   return {
     /**
@@ -148,8 +148,8 @@ function createVersions() {
       return { calls: left, given }
     },
     /**
-     * Returns the call of a changed result, to which the result's earlier form was assigned. Undefined for a new result, which is
-     * assigned to its open call.
+     * If a result with this id was assigned to a call before, the result has changed: returns that call. Otherwise, assigns the
+     * new result to its open call and returns undefined.
      */
     answered({ id }: Found, call: string): Call | undefined {
       const before = ended.get(call)

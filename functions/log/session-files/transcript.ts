@@ -92,7 +92,7 @@ interface Piece {
   readonly usage?: JsonObject | undefined
 }
 
-/** The member whose messages these are, and the call that it works for. */
+/** The member that wrote these messages, and the call that the member works for. */
 export interface Loop {
   readonly agent: string
   readonly parentToolCallId: string
@@ -178,8 +178,7 @@ const callsOf = (completion: Completion | undefined): string[] =>
   completion?.pieces.flatMap(({ calls = [] }) => calls.map(({ id }) => id)) ?? []
 
 /**
- * Marks the message at which the open end begins. It is the last completion, or the first message of members whose call has no
- * result.
+ * Marks the first message that may still change: the last completion, or the first message of members whose call has no result.
  */
 function withOpenEnd(messages: readonly FileMessage[], last: OpenEnd | undefined, members = messages.length) {
   const rest: OpenEnd | undefined = members < messages.length ? { place: members, open: 'calls' } : undefined
@@ -188,9 +187,9 @@ function withOpenEnd(messages: readonly FileMessage[], last: OpenEnd | undefined
 }
 
 /**
- * Collects the messages of a file. Consecutive pieces of an assistant message, which have the same key, become one message.
- * Results of its calls may be between the pieces while other calls of it have no result. One call may end before the next is
- * written.
+ * Collects the messages of a file. Consecutive pieces with the same key become one assistant message. Results of its calls may be
+ * between the pieces, because one call may end before the next is written. If all calls of the message have results, a further
+ * piece begins a new message.
  */
 export function createMessages() {
   const messages: FileMessage[] = []
@@ -236,12 +235,12 @@ export function createMessages() {
       flush()
       add(line, undefined, { role: 'tool', tool_call_id: id, status: 'running', created_at: called.get(id), parts: [] })
     },
-    /** Marks the leader's completion as complete, as its program has reported. */
+    /** Marks the leader's completion as complete, because the program that wrote the file reported its end. */
     ended(): void {
       flush()
       lasts.end(undefined)
     },
-    /** Marks that messages added after this call may move when the file grows. */
+    /** Marks the messages that are added from now on: they may move when the file grows. */
     openFrom(): void {
       flush()
       openFrom ??= messages.length

@@ -62,7 +62,7 @@ export async function openOperations(environment: string, { region, index, endpo
       return rebuildIndex({ ...indexing, indexDeadLetters, builder, clock })
     },
     /**
-     * Returns dead letters to their queue, for which no index is needed. Then indexes dead-lettered messages and failed
+     * Returns dead letters to the run queue, which needs no index. Then indexes dead-lettered messages and failed
      * batches again.
      */
     async redrive(): Promise<Redriven & { readonly deadLetters: number }> {

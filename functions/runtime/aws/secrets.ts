@@ -49,7 +49,7 @@ async function openProvider(config: SecretsManagerClientConfig): Promise<Secrets
 
 interface Dependencies {
   readonly secret: Secret
-  /** Settings of Bedrock if the secret has no key for it. */
+  /** Settings of Bedrock that apply if the secret has no key for Bedrock. */
   readonly bedrock: BedrockSettings
   readonly logger: Pick<Logger, 'warn'>
   /** @default the global `fetch` */

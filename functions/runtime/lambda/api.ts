@@ -25,7 +25,7 @@ const CLOSING_MS = 10_000
 
 /**
  * Handles the requests of the REST API. If the caller waits or listens, the run is executed here. With `Prefer:
- * respond-async`, it goes to the queue. Lambda sends a process one request at a time.
+ * respond-async`, the run goes to the queue. Lambda sends a process one request at a time.
  */
 export function createApiHandler(settings: LoopSettings): StreamingHandler {
   const loop = openLoop(settings)

@@ -82,7 +82,10 @@ function openIndex({ search, region }: LoopSettings, credentials: Parameters<typ
   return createOpenSearchHistoryIndex({ client, alias })
 }
 
-/** Reads and checks the agents' file. `checks` repeat the checks with the secrets, once these can be read. */
+/**
+ * Reads and checks the agents' file. `checks`: functions that repeat the checks with the secrets, once the secrets can
+ * be read.
+ */
 function readAgentsFile({ agentsFile, model, allowedHosts }: LoopSettings, tools: Tools) {
   const agents = readAgents(agentsFile, { model, tools, defaultTools: withoutHttpFetch(tools) })
   const slackSettings = readSlack(agentsFile)

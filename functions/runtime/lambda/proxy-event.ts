@@ -13,7 +13,7 @@ export function requestOf(event: APIGatewayProxyEvent, path: string): Request {
   for (const [name, values] of Object.entries(event.multiValueHeaders ?? {}))
     for (const value of values ?? []) headers.append(name, bytesAsLatin1(value))
   const { httpMethod: method, body } = event
-  // The constructor of `Request` rejects a body with these methods, so a body is dropped.
+  // The constructor of `Request` rejects a body for GET and HEAD, so such a body is dropped.
   if (body === null || method === 'GET' || method === 'HEAD') return new Request(url, { method, headers })
   const bytes = Buffer.from(body, event.isBase64Encoded ? 'base64' : 'utf8')
   headers.set('content-length', String(bytes.byteLength))
@@ -25,13 +25,14 @@ const bytesAsLatin1 = (value: string): string => Buffer.from(value, 'utf8').toSt
 
 /**
  * Splits an address into its base and the app's path. In the API's own address, the base is the stage. In a custom
- * domain's address, it is the domain's base path, which the event's `path` contains too.
+ * domain's address, the base is the domain's base path. The event's `path` contains the base path too.
  */
 export function placeOf(event: Pick<APIGatewayProxyEvent, 'path' | 'pathParameters' | 'requestContext' | 'resource'>): {
   readonly base: string
   readonly path: string
 } {
-  // For a resource such as `/v1/{proxy+}`. The replacement is a function, so that `$` in a path has no special meaning.
+  // Completes the path of a resource such as `/v1/{proxy+}`. The replacement is a function, so that `$` in a path has
+  // no special meaning.
   const route = event.resource.replace('{proxy+}', () => event.pathParameters?.['proxy'] ?? '')
   const mapping = beginning(event.path, route)
   return { base: beginning(event.requestContext.path, route), path: event.path.slice(mapping.length) || '/' }

@@ -20,8 +20,8 @@ import { createFailureMetric } from './metrics.ts'
 const MARGIN_MS = 15_000
 
 /**
- * `FORGET_EVERY_MINUTES`: interval between two searches of the failed batches. `LOOKBACK_MS`: age up to which a search
- * covers them. It exceeds the interval, because the sweeper may not have run for a while.
+ * `FORGET_EVERY_MINUTES`: interval between two searches of the failed batches. `LOOKBACK_MS`: maximum age of the
+ * batches that a search covers. This age exceeds the interval, because the sweeper may not have run for a while.
  */
 const FORGET_EVERY_MINUTES = 10
 const LOOKBACK_MS = 7_200_000
@@ -69,7 +69,10 @@ const isThis =
   async (other: SessionKey): Promise<boolean> =>
     other.tenant === tenant && other.session === session
 
-/** Returns a test for deleted sessions. It also covers batches that failed after the deletion of their session. */
+/**
+ * Returns a function that checks whether a session is deleted. This also works for batches that failed after the
+ * deletion.
+ */
 const isDeleted =
   (sessions: Pick<SessionStore, 'living'>) =>
   async ({ tenant, session }: SessionKey): Promise<boolean> =>

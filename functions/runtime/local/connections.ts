@@ -14,8 +14,8 @@ interface Limits {
 /** The open connections of a server. */
 export interface Connections {
   /**
-   * Adds a connection. At a limit, an idle connection is closed to admit it. If no connection is idle, the new
-   * connection is closed.
+   * Adds a connection. At a limit, an idle connection is closed to admit the new connection. If no connection is idle,
+   * the new connection is closed.
    */
   add(socket: Socket): void
   /** Marks the start of a request. Call the returned function when the response has ended. */

@@ -38,8 +38,8 @@ const port = parentPort
 const { path, outputs, gate } = workerData as ThreadSettings
 const database = openDatabase(path)
 database.exec(`PRAGMA cache_size = -${CACHE_KB}`)
-// A crash may lose index writes. The record that they are done is in the same file, so it is lost too, and the writes
-// are repeated. Therefore, no write has to wait for the disk.
+// A crash may lose index writes. Each finished write is marked in the same file. If the write is lost, its mark is lost
+// too, and the write is repeated. Therefore, no write has to wait for the disk.
 database.exec('PRAGMA synchronous = NORMAL')
 database.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
 const say = (message: FromThread): void => port.postMessage(message)

@@ -9,8 +9,8 @@ import type { Settings } from '../settings/config.ts'
 import { SettingsError } from '../settings/config.ts'
 
 /**
- * Exceeds the time for which clients and load balancers keep idle connections. So the server does not close a
- * connection that is being reused.
+ * The server keeps an idle connection for this time. Clients and load balancers keep it for less time, so the server
+ * does not close a connection that is being reused.
  */
 const KEEP_ALIVE_MS = 65_000
 

@@ -55,8 +55,8 @@ export function registerProcess({
   return {
     id: lock?.id,
     close() {
-      // A lease stays while a tool that needs it still runs. The lock is then released only when the process ends, so no other
-      // process acquires the run before that.
+      // A lease stays while a tool that needs it still runs. The lock is then released only when the process ends, so
+      // no other process acquires the run before the process has ended.
       if (lock !== undefined && !holdsLeases(database, lock.id)) lock.release()
     },
   }

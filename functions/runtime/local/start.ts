@@ -40,8 +40,8 @@ const AWS_SWEEP_MS = 5_000
 /** Time that models have to finish their completions when the program stops. */
 const CUT_OFF_MS = 15_000
 /**
- * Time for the hand-off after `CUT_OFF_MS`. A running tool keeps its lease: while its call is open, no process may
- * acquire the run before the lease expires or this process ends.
+ * Time for the hand-off after `CUT_OFF_MS`. While a tool runs, its run keeps the lease: no other process may acquire
+ * the run before the lease expires or this process ends.
  */
 const HAND_OFF_MS = 5_000
 const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost'])
@@ -51,7 +51,7 @@ export interface LocalServer {
   /** The default agent's model: `provider/model`. */
   readonly model: string
   readonly openAccess: boolean
-  /** Lines for the operator that describe the tools of agents without a list of tools. */
+  /** Lines for the operator. They describe the tools of agents without a list of tools. */
   readonly unlistedTools: readonly string[]
   /** Keys exist, but all are revoked or expired: no request is accepted. */
   readonly lockedOut: boolean
@@ -131,7 +131,7 @@ async function serve(settings: Settings, ports: OpenPorts, tools: Tools, takesWo
     onlyFollowed: takesWork === 'followed',
   })
   const server = await serveHttp(program.app.fetch, settings, program.isCrowded)
-  // Starts last: a program that cannot listen must not take work.
+  // Runs are executed only from now on, because a program that cannot listen must not take work.
   if (takesWork !== 'none') program.start()
   const closing = new AbortController()
   const appToken = takesWork === 'all' ? settings.secret('SLACK_APP_TOKEN') : undefined

@@ -6,7 +6,7 @@ import type { Settings } from '../settings/config.ts'
 import { readTools } from './tools-file.ts'
 
 /**
- * Describes the tools, with their origin, of each agent without `tools` in `agents.json`. Agents with equal tools share
+ * For each agent without `tools` in `agents.json`, describes its tools and their origin. Agents with equal tools share
  * one line.
  */
 export async function unlistedTools(

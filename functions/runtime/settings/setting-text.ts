@@ -8,8 +8,8 @@ export const httpAddress = z.url({
 })
 
 /**
- * Describes the required form of a setting in plain words, if its schema has no description. It is a parser's `error`
- * option; undefined keeps the parser's own message.
+ * Describes the required form of a setting in plain words, if its schema has no description. Parsers get this function
+ * as their option `error`; undefined keeps the parser's own message.
  */
 export function settingText(issue: z.core.$ZodRawIssue): string | undefined {
   const issueText = plainIssue(issue)

@@ -21,14 +21,14 @@ import { SWEEP_EVERY } from './sweeper.ts'
 /** Maximum duration that Lambda allows for an invocation. */
 export const LOOP_TIMEOUT = Duration.minutes(15)
 /**
- * Time before the end of an invocation at which a run is handed off between two rounds. A round may take at most this
+ * In this last part of an invocation, a run is handed off as soon as its round ends. A round may take at most this
  * time.
  */
 const STOP_MARGIN = Duration.minutes(5)
 
 /**
- * Executions that are reserved for a function. The number is also the function's maximum. With two, a sweep can begin while the
- * previous one ends.
+ * Number of concurrent executions that are reserved for a function. It is also the function's maximum. With two
+ * executions, a sweep can begin while the previous one ends.
  */
 const RESERVED = { sweeper: 2 }
 
@@ -215,7 +215,7 @@ const keyVariables = ({ keyCaps }: FunctionSettings): Partial<ApiVariables> =>
 
 /**
  * Returns the variables with the limits of tenants, for every function that accepts runs. The worker accepts runs too:
- * those of Slack inputs for which it must first ask Slack.
+ * those of Slack inputs that need an answer of Slack's API first.
  */
 const budgetVariables = ({ tenantBudget }: FunctionSettings): BudgetVariables =>
   asText({

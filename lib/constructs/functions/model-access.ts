@@ -20,8 +20,8 @@ export interface ModelAccessProps {
 }
 
 /**
- * Matches an inference profile that covers several regions. Its name begins with the name of their area, followed by
- * the model's name.
+ * Matches an inference profile that covers several regions. The profile's name begins with the name of the regions'
+ * area, followed by the model's name.
  */
 const PROFILE = /^(us|us-gov|eu|apac|jp|au|ca|sa|global)\./
 /** Matches an inference profile of the operator, whose name does not contain the model's name. */

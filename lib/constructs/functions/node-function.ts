@@ -32,7 +32,7 @@ export interface NodeFunctionProps {
    */
   readonly bundle?: BundleOptions
   /**
-   * Whether Lambda ends a chain of invocations through a queue after 16 of them.
+   * Whether Lambda ends a chain of invocations through a queue after 16 invocations.
    * @default RecursiveLoop.TERMINATE
    */
   readonly recursiveLoop?: RecursiveLoop

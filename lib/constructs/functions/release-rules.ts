@@ -5,8 +5,8 @@ import { failed, MINUTE, sum, type AlarmRule } from '../monitoring/alarm-rule.ts
 import type { NodeFunction } from './node-function.ts'
 
 /**
- * Limit of failures during the trial, in per cent of the new version's invocations or of the API's responses. If there
- * are few of them, a single failure exceeds the limit.
+ * Limit of failures during the trial, in per cent of the new version's invocations or of the API's responses. With few
+ * invocations or responses, a single failure exceeds the limit.
  */
 const PERCENT = 5
 

@@ -26,7 +26,7 @@ export class Alarms extends Construct {
     super(scope, id)
     this.topic = new Topic(this, 'Topic', { displayName: `Alarms of ${tooltrail.name}`, enforceSSL: true })
     // `enforceSSL` gives the topic its own policy, which replaces the default policy. The default policy would let the
-    // account publish, so CloudWatch gets this right here.
+    // account publish, so this statement allows CloudWatch to publish.
     this.topic.addToResourcePolicy(
       new PolicyStatement({
         sid: 'AlarmsOfThisAccount',

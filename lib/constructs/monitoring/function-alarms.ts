@@ -11,8 +11,8 @@ const period = Duration.minutes(5)
  */
 const LATE = 4
 /**
- * Limit of failures, in per cent of invocations or requests. If there are few of them, a single failure exceeds the
- * limit.
+ * Limit of failures, in per cent of invocations or requests. With few invocations or requests, a single failure exceeds
+ * the limit.
  */
 const PERCENT = 5
 
