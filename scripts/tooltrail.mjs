@@ -23,7 +23,7 @@ if (isOld && existsSync(own)) {
   child.on('exit', (code, signal) => {
     if (signal === null) process.exitCode = code ?? 1
     else {
-      // Without listeners, the signal ends this process. So the process that started this one sees the signal.
+      // Without listeners, the signal ends this process, and the parent process sees the signal.
       process.removeAllListeners(signal)
       process.kill(process.pid, signal)
     }

@@ -15,8 +15,8 @@ export interface RunQueueProps {
 }
 
 /**
- * Time by which a hint is hidden longer than a worker may take, because Lambda receives a hint before it starts the
- * function.
+ * Time that is added to a worker's maximum time. The sum is the time for which a hint is hidden. Lambda needs the added
+ * time, because it receives a hint before it starts the function.
  */
 const VISIBILITY_MARGIN = Duration.minutes(1)
 /**
@@ -27,7 +27,7 @@ const VISIBILITY_MARGIN = Duration.minutes(1)
 const MAX_RECEIVES = 5
 
 /**
- * Three queues: hints for the workers, hints that are dead letters, and dead letters of rows that can never be indexed.
+ * Three queues: hints for the workers, dead-lettered hints, and dead-lettered rows that can never be indexed.
  */
 export class RunQueue extends Construct {
   readonly queue: Queue

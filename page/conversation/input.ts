@@ -48,7 +48,7 @@ export async function sendInput(parts: Parts, draft: Draft, busy: Busy): Promise
 interface Request {
   readonly key: string
   readonly busy: Busy
-  /** Whether this is a repeated attempt, so that an earlier attempt may have succeeded. */
+  /** Whether the request repeats an earlier attempt, which may have succeeded. */
   readonly isAgain: boolean
 }
 

@@ -17,8 +17,8 @@ export interface CallEntry {
 
 /**
  * Returns the entries of a part of a log, in order. A call whose completion is not loaded is a separate entry. A
- * member's work is nested in the delegate call. The call is identified by its message, because call ids may repeat,
- * even within a run.
+ * member's work is nested in the delegate call. The id of the call's message identifies the call, because call ids may
+ * repeat, even within a run.
  */
 export function entriesOf(messages: readonly Message[]): readonly Entry[] {
   const members = new Map<string, Message[]>()

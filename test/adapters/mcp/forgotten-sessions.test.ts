@@ -22,7 +22,7 @@ interface SessionServer extends RunningServer {
   /** Names of the executed calls. */
   readonly executed: string[]
   forget(): void
-  /** Executes the next call, forgets its session, and responds as for an unknown one. */
+  /** Executes the next call, forgets its session, and responds as if the session were unknown. */
   failAfterNext(): void
 }
 

@@ -83,7 +83,7 @@ describe.each(PROVIDERS)('a stream of $name', (provider) => {
     if (provider.name !== 'openai-compatible') expect(kept).toContain('c2lnbmVk')
   })
 
-  it('stores text that follows a call after the call (promises L5)', async () => {
+  it('keeps the order of texts and calls (promises L5)', async () => {
     const mixed: ScriptedCompletion = {
       parts: [
         { type: 'text', text: 'first' },

@@ -18,7 +18,7 @@ export function leftovers(database: Database): string[] {
   return counted ? [...full, 'historyTenants'] : full
 }
 
-/** Returns the names of the tables that list the terms of the full-text tables. Creates the temporary one. */
+/** Returns the names of two tables that list the terms of the full-text tables. One is temporary and is created here. */
 function termsOf(database: Database): string[] {
   database.exec(`CREATE VIRTUAL TABLE IF NOT EXISTS temp.termsOfParts USING fts5vocab (main, historyWordParts, row)`)
   return ['historyWordCounts', 'temp.termsOfParts']
