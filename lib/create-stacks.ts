@@ -58,7 +58,8 @@ export function createStacks(app: App, environment: Environment, deployer: Place
 }
 
 /**
- * Throws `EnvironmentError` if an ARN is not in the stacks' region. AWS would reject it in the middle of a deployment.
+ * Throws `EnvironmentError` if an ARN is not in the stacks' region. AWS would reject such an ARN in the
+ * middle of a deployment.
  */
 function checkRegions(environment: Environment, region: string): void {
   const { name, encryptionKey, customDomain, restoredTable } = environment

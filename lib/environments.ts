@@ -75,7 +75,7 @@ const settings = z
     alarmEmail: z.email('is not an email address').optional(),
     /** Tags, in addition to `tooltrail:environment`, of every resource that can have tags. */
     tags: tags.default({}),
-    /** Monthly limit in US dollars. An email is sent at 80 % of it, or if the costs will probably exceed it. */
+    /** Monthly limit in US dollars. An email is sent at 80 % of the limit, or if the costs are forecast to exceed it. */
     monthlyBudget: whole.optional(),
     /** Maximum number of runs that the queue's workers execute concurrently. It also limits the bill for models. */
     maxWorkers: z.int().min(2).max(1_000).default(20),
@@ -253,7 +253,7 @@ const ENVIRONMENTS: { readonly [name: string]: EnvironmentSettings } = {
   },
 }
 
-/** Limits of AWS: a collection's name has at most 28 characters, and the names of its policies have 32. */
+/** Limits of AWS: the name of a collection has at most 28 characters, and the name of a policy at most 32. */
 const NAME = /^[a-z][a-z0-9-]{0,11}$/
 
 /** Settings that `-c` overrides for one deployment. */
@@ -261,7 +261,7 @@ export interface Given {
   readonly alarmEmail?: unknown
   /** Allowed only if the environment has versions. */
   readonly canary?: unknown
-  /** ARN of a role that becomes an operator in addition to those of the settings, such as the deployer's. */
+  /** ARN of a role, such as the deployer's, that becomes an operator in addition to the setting `operators`. */
   readonly operator?: unknown
 }
 

@@ -54,7 +54,7 @@ export const OWN_ENVIRONMENT = {
   traceEndpoint: 'https://otlp.example.com',
   xray: true,
 
-  // MCP servers and callback receivers that have no HTTPS, such as ['tools.example.com:8080'].
+  // MCP servers and callback receivers that may be internal or use plain HTTP, such as ['tools.example.com:8080'].
   allowedHosts: [],
 
   // Limits of requests.

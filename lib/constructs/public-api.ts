@@ -41,8 +41,8 @@ export interface PublicApiProps {
   /** Limits of paths that need no key. */
   readonly openThrottle: { readonly rate: number; readonly burst: number }
   /**
-   * `own`: this stack sets the account's role for API Gateway's logs. `shared`: another stack has set it. There is one
-   * role per account and region.
+   * `own`: this stack sets the account's role for API Gateway's logs. `shared`: another stack has set this role. There
+   * is one role per account and region.
    * @default 'own'
    */
   readonly logRole?: 'own' | 'shared' | undefined

@@ -21,8 +21,8 @@ export interface RunQueueProps {
 const VISIBILITY_MARGIN = Duration.minutes(1)
 /**
  * Number of receives after which a hint is dead-lettered. Each receive hides the hint for the maximum time of a worker, so five
- * receives take 80 minutes. AWS recommends at least 5, because Lambda also receives hints that it then throttles. The sweeper
- * finds the session in any case.
+ * receives take 80 minutes. AWS recommends at least 5, because a receive also counts if Lambda then throttles the
+ * function. The sweeper finds the session in any case.
  */
 const MAX_RECEIVES = 5
 

@@ -139,8 +139,8 @@ export interface TooltrailProps {
    */
   readonly openThrottle?: { readonly rate: number; readonly burst: number }
   /**
-   * `own`: this stack sets the account's role for API Gateway's logs. `shared`: another stack has set it. There is one
-   * role per account and region.
+   * `own`: this stack sets the account's role for API Gateway's logs. `shared`: another stack has set this role. There
+   * is one role per account and region.
    * @default 'own'
    */
   readonly apiGatewayLogs?: 'own' | 'shared'

@@ -12,7 +12,7 @@ import { createSessionView } from './session-view.ts'
 import type { Conversation } from './session-view.ts'
 
 export interface ConversationStore extends Store<Conversation>, Omit<LogPages, 'load'> {
-  /** Sends an input. If the server rejects it, the session's draft is restored from it. */
+  /** Sends an input. If the server rejects the input, it becomes the session's draft again. */
   send(draft: Draft, busy: Busy): Promise<void>
   stop(): Promise<void>
   proceed(): Promise<void>

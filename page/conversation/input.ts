@@ -21,7 +21,7 @@ interface Parts {
   readonly opening: Promise<void>
 }
 
-/** Sends an input. If the server rejects it, the session's draft is restored from it. Never rejects. */
+/** Sends an input. If the server rejects the input, it becomes the session's draft again. Never rejects. */
 export async function sendInput(parts: Parts, draft: Draft, busy: Busy): Promise<void> {
   const { id, store, signal, change } = parts.view
   const own = pendingOf(draft)

@@ -54,7 +54,7 @@ const callOf = (
   members: nested(members.get(message.id) ?? [], members),
 })
 
-/** Returns the id of the entry that shows a message: the message's own entry, or that of its completion. */
+/** Returns the id of the entry that shows a message: its own entry, or the entry of its completion. */
 export function holderOf(entries: readonly Entry[], id: string): string | undefined {
   const holds = (entry: Entry): boolean =>
     entry.message.id === id || entry.calls.some((call) => call.message.id === id || call.members.some(holds))

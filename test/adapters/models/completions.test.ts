@@ -27,7 +27,7 @@ const COMPLETION: ScriptedCompletion = {
   ],
 }
 
-/** Opens a model whose server sends this reply, and passes it to `use`. */
+/** Opens a model whose server sends this reply, and passes the model to `use`. */
 async function withReply<Result>(
   provider: Provider,
   reply: Reply,
@@ -233,7 +233,7 @@ it('missing AWS credentials are an authentication error and are not retried', as
   })
 })
 
-/** Errors that each provider may send within a started stream: it is overloaded, or the input is too long. */
+/** Errors that each provider may send within a started stream: the provider is overloaded, or the input is too long. */
 const REPORTS: {
   readonly [provider: string]: { readonly busy: string | Uint8Array; readonly long: string | Uint8Array }
 } = {

@@ -27,7 +27,7 @@ const PUBLISHED: { readonly [permission: string]: readonly RegExp[] } = {
   ],
   'aoss:DeleteIndex': [/^DELETE \/[^/_]+$/],
   'aoss:CreateCollectionItems': [/^POST \/_aliases$/],
-  // The guide's row for this operation covers describing aliases. Its source does not list the requests.
+  // The guide's row for this operation covers describing aliases. The guide's source does not list the requests.
   'aoss:DescribeCollectionItems': [/^GET \/_alias\/[^/]+$/],
 }
 

@@ -5,7 +5,7 @@ import type { HistoryRole } from '../../../../functions/domain/history.ts'
 /** Tables whose rows remain after a deletion: tombstones, counters of tenants, and rows without a session. */
 const KEPT = ['sessions', 'deletions', 'historyTenants', 'historyCursorSecret', 'sqlite_sequence']
 
-/** Tables of the file that have rows although every session in it was deleted. */
+/** Tables of a database that have rows although every session of the database was deleted. */
 export function leftovers(database: Database): string[] {
   const tables = readAll<{ name: string }>(
     database,
