@@ -40,7 +40,7 @@ export default defineConfig({
     'typescript/no-misused-spread': 'off',
     'unicorn/no-invalid-fetch-options': 'off',
     'unicorn/no-useless-spread': 'off',
-    // Contract suites depend on the features of their adapter, and engine suites on the presence of their engine.
+    // The tests of a contract suite depend on the features of its adapter. Engine suites are skipped without an engine.
     'vitest/no-conditional-expect': 'off',
     'vitest/no-conditional-tests': 'off',
     'vitest/no-disabled-tests': 'off',
@@ -111,7 +111,7 @@ export default defineConfig({
       },
     },
     {
-      // Values of the clients' packages have the type `any` there.
+      // In these programs, values of the clients' packages have the type `any`.
       files: [CLIENT_PROGRAMS],
       rules: {
         'typescript/await-thenable': 'off',

@@ -9,8 +9,8 @@ import { MonitoringStack } from './monitoring-stack.ts'
 import { SearchStack } from './search-stack.ts'
 
 /**
- * Types of resources whose tags CloudFormation sets only at creation. Changed tags would replace such a resource, which
- * its fixed name prevents. For a collection, its group has the tags instead.
+ * Types of resources whose tags CloudFormation sets only at creation. Changed tags would require a new resource, which
+ * AWS could not create, because the fixed name is in use. A collection therefore has no tags; its group has them.
  */
 const TAGGED_ONCE = ['AWS::OpenSearchServerless::Collection']
 
@@ -25,7 +25,7 @@ export function createStacks(app: App, environment: Environment, deployer: Place
   if (region !== undefined) checkRegions(environment, region)
   const { name } = environment
   // All four stacks are protected against deletion. `cdk destroy --all` begins with the stacks of monitoring and the
-  // API. Without their protection, these would be removed before the other stacks refuse.
+  // API. Without protection, the command would delete these two before it fails at the others.
   const common = { environment, env, terminationProtection: environment.retain }
   const data = new DataStack(app, `tooltrail-${name}-data`, {
     ...common,
@@ -58,7 +58,8 @@ export function createStacks(app: App, environment: Environment, deployer: Place
 }
 
 /**
- * Throws `EnvironmentError` if an ARN is not in the stacks' region. AWS would reject it in the middle of a deployment.
+ * Throws `EnvironmentError` if an ARN is not in the stacks' region. AWS would reject such an ARN in the
+ * middle of a deployment.
  */
 function checkRegions(environment: Environment, region: string): void {
   const { name, encryptionKey, customDomain, restoredTable } = environment

@@ -29,7 +29,10 @@ const LOG_DAYS = [
 /** Limits that AWS WAF accepts: https://docs.aws.amazon.com/waf/latest/APIReference/API_RateBasedStatement.html */
 const rateLimit = z.int().min(10).max(2_000_000_000)
 
-/** Maximum characters of all lists in a function's environment of 4 KB. Half of the 4 KB is for tenants' budgets. */
+/**
+ * Maximum length, in characters, of all lists together. They are stored in a function's environment, which AWS limits
+ * to 4 KB. Half of the 4 KB is for tenants' budgets.
+ */
 const MAX_LIST_CHARACTERS = 1_000
 
 const settings = z
@@ -72,14 +75,14 @@ const settings = z
     alarmEmail: z.email('is not an email address').optional(),
     /** Tags, in addition to `tooltrail:environment`, of every resource that can have tags. */
     tags: tags.default({}),
-    /** Monthly limit in US dollars. An email is sent at 80 % of it, or if the costs will probably exceed it. */
+    /** Monthly limit in US dollars. An email is sent at 80 % of the limit, or if the costs are forecast to exceed it. */
     monthlyBudget: whole.optional(),
     /** Maximum number of runs that the queue's workers execute concurrently. It also limits the bill for models. */
     maxWorkers: z.int().min(2).max(1_000).default(20),
     /**
      * Maximum number of requests that the API handles concurrently, including streams and waiting calls. This number of
      * the account's executions is reserved for the API. As with `reserveConcurrency`, AWS does not allow reserving the
-     * last 100 of the account. Default: no limit.
+     * last 100 executions of the account. Default: no limit.
      */
     maxRequests: whole.optional(),
     /**
@@ -93,9 +96,9 @@ const settings = z
     /** Initial throughput per second. Default: 12,000 reads and 4,000 writes. AWS charges once for higher values. */
     warmThroughput: z.strictObject({ reads: z.int().min(12_000), writes: z.int().min(4_000) }).optional(),
     /**
-     * A new version of the functions gets this percentage of the work for these minutes, and then all of it. Alarms
-     * roll it back. `off`: a new version gets all work at once; `-c canary=off` has this effect for one deployment.
-     * Default: no versions; the functions are replaced.
+     * A new version of the functions gets `percent` of the work for the first `minutes`, and then all work. An alarm
+     * during this time rolls the version back. `off`: a new version gets all work at once; `-c canary=off` has this
+     * effect for one deployment. Default: no versions; the functions are replaced.
      */
     canary: z
       .union(
@@ -109,8 +112,8 @@ const settings = z
      */
     provisionedConcurrency: whole.optional(),
     /**
-     * Destination of the runs' spans: an address that accepts OTLP over HTTP, without `/v1/traces`. Headers for it,
-     * such as a key, are stored in the models' secret as `OTEL_EXPORTER_OTLP_HEADERS`.
+     * Destination of the runs' spans: an address that accepts OTLP over HTTP, without `/v1/traces`. Headers for
+     * this address, such as a key, are stored in the models' secret as `OTEL_EXPORTER_OTLP_HEADERS`.
      */
     traceEndpoint: traceEndpoint.optional(),
     /** `host` or `host:port` of MCP servers and callback receivers that may be internal or use plain HTTP. */
@@ -119,7 +122,7 @@ const settings = z
     xray: z.boolean().default(false),
     /** Limits of paths that need a key (`/v1`, `/openai`, `/mcp`): requests per second, and the maximum burst. */
     throttle: z.strictObject({ rate: whole, burst: whole }).default({ rate: 50, burst: 100 }),
-    /** Limits of all other paths, such as the page, webhooks and Slack. Requests with a key do not count here. */
+    /** Limits of all other paths, such as the page, webhooks and Slack. Requests to paths that need a key do not count here. */
     openThrottle: z.strictObject({ rate: whole, burst: whole }).default({ rate: 25, burst: 50 }),
     /**
      * `own`: each deployment creates a role with which API Gateway writes logs, and sets it for the whole account and
@@ -167,7 +170,7 @@ const settings = z
     allowedAddresses: z.array(addressRange).min(1).optional(),
     /**
      * Roles of people and pipelines that may rebuild, redrive and count the index of a serverless collection. `-c
-     * operator=<role ARN>` adds one. It must be repeated at each deployment, or the role loses the right.
+     * operator=<role ARN>` adds one role. Repeat the option at each deployment; otherwise, the role loses the right.
      */
     operators: z.array(arn('iam')).default([]),
   })
@@ -241,8 +244,8 @@ const ENVIRONMENTS: { readonly [name: string]: EnvironmentSettings } = {
     bucketAccessLogs: true,
     throttle: { rate: 200, burst: 400 },
     openThrottle: { rate: 100, burst: 200 },
-    // The limit per address is the keys' limit of 20 requests per second, for five minutes. It must not be lower,
-    // because a program calls with one key from one address.
+    // A key may send 20 requests per second, which are 6,000 in five minutes. The limit per address must not be lower,
+    // because a program may use one key from one address.
     firewall: { requestsPerAddress: 6_000, requestsPerKey: 12_000 },
     maxWorkers: 200,
     reserveConcurrency: true,
@@ -250,7 +253,7 @@ const ENVIRONMENTS: { readonly [name: string]: EnvironmentSettings } = {
   },
 }
 
-/** Limits of AWS: a collection's name has at most 28 characters, and the names of its policies have 32. */
+/** Limits of AWS: the name of a collection has at most 28 characters, and the name of a policy at most 32. */
 const NAME = /^[a-z][a-z0-9-]{0,11}$/
 
 /** Settings that `-c` overrides for one deployment. */
@@ -258,7 +261,7 @@ export interface Given {
   readonly alarmEmail?: unknown
   /** Allowed only if the environment has versions. */
   readonly canary?: unknown
-  /** ARN of a role that becomes an operator in addition to those of the settings, such as the deployer's. */
+  /** ARN of a role, such as the deployer's, that becomes an operator in addition to the setting `operators`. */
   readonly operator?: unknown
 }
 

@@ -54,7 +54,7 @@ export const OWN_ENVIRONMENT = {
   traceEndpoint: 'https://otlp.example.com',
   xray: true,
 
-  // MCP servers and callback receivers that have no HTTPS, such as ['tools.example.com:8080'].
+  // MCP servers and callback receivers that may be internal or use plain HTTP, such as ['tools.example.com:8080'].
   allowedHosts: [],
 
   // Limits of requests.
@@ -71,8 +71,8 @@ export const OWN_ENVIRONMENT = {
     hostedZone: { id: 'Z0123456789ABCDEFGHIJ', name: 'example.com' },
   },
 
-  // Ids of VPC endpoints, such as ['vpce-0123456789abcdef0']. If set, the API can be reached only through them. They replace a
-  // custom domain.
+  // Ids of VPC endpoints, such as ['vpce-0123456789abcdef0']. If set, the API can be reached only through them. They cannot
+  // be combined with a custom domain.
   vpcEndpoints: undefined,
 
   // Your own key, and the roles that may operate a serverless collection.

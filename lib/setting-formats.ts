@@ -9,7 +9,7 @@ const tag = z
   .string()
   .regex(/^[\p{L}\p{N}\p{Zs}_.:/=+\-@]*$/u, 'has other characters than letters, digits, spaces and _.:/=+-@')
 
-/** Schema of a host in lower case, with the form that it has in an address. */
+/** Schema of `host` or `host:port`, in lower case, as written in an address. */
 export const allowedHost = z
   .string()
   .regex(/^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/, 'is not a host or host:port')

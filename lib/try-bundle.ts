@@ -24,7 +24,7 @@ const VARIABLES = {
 
 /**
  * Starts the bundled worker once, like Lambda. The start fails if an agent names a missing tool or member, or if a tool
- * cannot be loaded. Such faults are thus found before the deployment, in which no function would start. Throws the
+ * cannot be loaded. Without this check, such a fault would be deployed, and no function would start. Throws the
  * worker's error.
  */
 export function tryBundle(folder: string, allowedHosts: readonly string[] = []): void {

@@ -22,8 +22,7 @@ export const FLOORS: { readonly [folder: string]: number } = {
   handlers: 6,
 }
 /**
- * Floors of subfolders within a folder. Files of the folder that are in no listed subfolder are on the lowest of these
- * floors.
+ * Floors of subfolders within a folder. A file in no listed subfolder is on floor 0, below all listed subfolders.
  */
 const SUBFOLDERS: { readonly [folder: string]: { readonly [subfolder: string]: number } } = {
   agent: { events: 1, loop: 1, worker: 2, imports: 3, service: 4 },
@@ -32,7 +31,7 @@ const SUBFOLDERS: { readonly [folder: string]: { readonly [subfolder: string]: n
 const CLOUD_PACKAGE = /^(@aws-sdk|@smithy|@opensearch-project|@types\/aws-lambda|aws-lambda)(\/|$)/
 /** Matches the files that compose the program on AWS. */
 const CLOUD_FILE = /^functions\/runtime\/(?:aws|lambda)\/[a-z-]+\.ts$/
-/** Modules of Node that only one file of domain/ may import. */
+/** Files of domain/ that may import a module of Node, each with this module. */
 const DOMAIN_MODULES: { readonly [file: string]: string } = {
   'functions/domain/hash.ts': 'node:crypto',
   'functions/domain/time/yield-to-event-loop.ts': 'node:timers/promises',
@@ -79,7 +78,8 @@ function refusedSubfolder({ folder, subfolder }: Place, to: Place, target: strin
 }
 
 /**
- * Checks imports of the AWS stacks. The stacks may depend only on the code's variables, and on the checks of settings.
+ * Checks imports of the AWS stacks. From functions/, they may import only types of the configuration, and checks of the
+ * texts of settings.
  */
 function refusedInfrastructure(file: string, specifier: string, typeOnly: boolean): string | undefined {
   if (!specifier.startsWith('.')) return undefined

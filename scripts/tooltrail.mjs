@@ -15,15 +15,15 @@ const [major, minor] = process.versions.node.split('.').map(Number)
 const isOld = major < 24 || (major === 24 && minor < 7)
 if (isOld && existsSync(own)) {
   const child = spawn(own, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: 'inherit' })
-  // A terminal sends Ctrl-C to both processes, so the child handles it itself. Any other sender signals only this
-  // process, which forwards the signal.
+  // A terminal sends Ctrl-C to both processes, so the child handles the signal itself. Any other sender signals only
+  // this process, which forwards the signal.
   const isAtTerminal = [0, 1, 2].some((file) => isatty(file))
   process.on('SIGINT', () => void (isAtTerminal || child.kill('SIGINT')))
   for (const signal of ['SIGTERM', 'SIGHUP', 'SIGQUIT']) process.on(signal, () => child.kill(signal))
   child.on('exit', (code, signal) => {
     if (signal === null) process.exitCode = code ?? 1
     else {
-      // Without listeners, the signal ends this process. So the process that started this one sees the signal.
+      // Without listeners, the signal ends this process, and the parent process sees the signal.
       process.removeAllListeners(signal)
       process.kill(process.pid, signal)
     }

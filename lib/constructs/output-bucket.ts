@@ -9,7 +9,7 @@ import { grantKeyUse } from './key-use.ts'
 
 export interface OutputBucketProps {
   /**
-   * Keeps the bucket when the stack is deleted. Otherwise it must be emptied first.
+   * Keeps the bucket when the stack is deleted. If false, the bucket must be emptied before the deletion.
    * @default true
    */
   readonly retain?: boolean
@@ -21,7 +21,7 @@ export interface OutputBucketProps {
   /** @default - a key of AWS, without cost */
   readonly encryptionKey?: IKey | undefined
   /**
-   * Name of a bucket that another deployment has left. It is used instead of a bucket of this stack.
+   * Name of a bucket that another deployment left behind. This bucket is used instead of a new one.
    * @default - the bucket of this stack is used
    */
   readonly restored?: string | undefined
@@ -35,8 +35,8 @@ const HOUSE_RULES = {
 }
 
 /**
- * The bucket of outputs. The objects of each session have a prefix, which is a hash. They can be listed only with this
- * prefix.
+ * The bucket of outputs. The keys of a session's objects have a hash as their prefix. The objects can be listed only
+ * with this prefix.
  */
 export class OutputBucket extends Construct {
   /** The bucket in use. */

@@ -41,8 +41,8 @@ export interface PublicApiProps {
   /** Limits of paths that need no key. */
   readonly openThrottle: { readonly rate: number; readonly burst: number }
   /**
-   * `own`: this stack sets the account's role for API Gateway's logs. `shared`: another stack has set it. There is one
-   * role per account and region.
+   * `own`: this stack sets the account's role for API Gateway's logs. `shared`: another stack has set this role. There
+   * is one role per account and region.
    * @default 'own'
    */
   readonly logRole?: 'own' | 'shared' | undefined
@@ -90,7 +90,7 @@ const OPEN_METHODS = ['//ANY', '/{proxy+}/ANY']
 const openOptions = ({ openThrottle }: PublicApiProps) => ({
   throttlingRateLimit: openThrottle.rate,
   throttlingBurstLimit: openThrottle.burst,
-  // Settings of a method replace all settings of its stage, so these are repeated here.
+  // The settings of a method replace those of its stage. So the stage's other settings are repeated here.
   metricsEnabled: false,
   loggingLevel: MethodLoggingLevel.ERROR,
   dataTraceEnabled: false,
@@ -117,7 +117,7 @@ export class PublicApi extends Construct {
       // Bodies arrive as base64, which is always a third longer: 4 MB fit into the 6 MB of an invocation. If bodies
       // arrived as text, quotation marks would count twice, and bytes that are not UTF-8 would be lost.
       binaryMediaTypes: ['*/*'],
-      // One role per account and region writes the logs of all APIs. So it is kept when this API is deleted.
+      // One role per account and region writes the logs of all APIs. So this role is kept when this API is deleted.
       ...(props.logRole === 'shared'
         ? { cloudWatchRole: false }
         : { cloudWatchRole: true, cloudWatchRoleRemovalPolicy: RemovalPolicy.RETAIN }),
@@ -177,7 +177,7 @@ export class PublicApi extends Construct {
     this.rest.deploymentStage.node.addDependency(errors)
   }
 
-  /** Makes the API private if `ids` has VPC endpoints. The names of a private API then lead to these endpoints. */
+  /** Makes the API private if `ids` has VPC endpoints. The API's host names then resolve to these endpoints. */
   #endpoints(ids: readonly string[]) {
     if (ids.length === 0) return { endpointTypes: [EndpointType.REGIONAL] }
     const vpcEndpoints = ids.map((vpcEndpointId) =>

@@ -15,19 +15,19 @@ export interface RunQueueProps {
 }
 
 /**
- * Time by which a hint is hidden longer than a worker may take, because Lambda receives a hint before it starts the
- * function.
+ * Time that is added to a worker's maximum time. The sum is the time for which a hint is hidden. Lambda needs the added
+ * time, because it receives a hint before it starts the function.
  */
 const VISIBILITY_MARGIN = Duration.minutes(1)
 /**
  * Number of receives after which a hint is dead-lettered. Each receive hides the hint for the maximum time of a worker, so five
- * receives take 80 minutes. AWS recommends at least 5, because Lambda also receives hints that it then throttles. The sweeper
- * finds the session in any case.
+ * receives take 80 minutes. AWS recommends at least 5, because a receive also counts if Lambda then throttles the
+ * function. The sweeper finds the session in any case.
  */
 const MAX_RECEIVES = 5
 
 /**
- * Three queues: hints for the workers, hints that are dead letters, and dead letters of rows that can never be indexed.
+ * Three queues: hints for the workers, dead-lettered hints, and dead-lettered rows that can never be indexed.
  */
 export class RunQueue extends Construct {
   readonly queue: Queue

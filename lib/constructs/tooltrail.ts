@@ -139,8 +139,8 @@ export interface TooltrailProps {
    */
   readonly openThrottle?: { readonly rate: number; readonly burst: number }
   /**
-   * `own`: this stack sets the account's role for API Gateway's logs. `shared`: another stack has set it. There is one
-   * role per account and region.
+   * `own`: this stack sets the account's role for API Gateway's logs. `shared`: another stack has set this role. There
+   * is one role per account and region.
    * @default 'own'
    */
   readonly apiGatewayLogs?: 'own' | 'shared'
@@ -180,7 +180,7 @@ export interface TooltrailProps {
    */
   readonly allowedAddresses?: readonly string[] | undefined
   /**
-   * Keeps data and logs when the stack is deleted. Otherwise the buckets must be emptied first.
+   * Keeps data and logs when the stack is deleted. If false, the buckets must be emptied before the deletion.
    * @default true
    */
   readonly retain?: boolean
@@ -265,8 +265,8 @@ export class Tooltrail extends Construct {
   }
 
   /**
-   * Returns the functions that callers use: an alias if versions are tried or processes are started in advance,
-   * otherwise the function itself.
+   * Returns what callers invoke for each function. This is an alias if versions are tried or processes are started in
+   * advance, otherwise the function itself.
    */
   #called({ canary, provisionedConcurrency }: TooltrailProps): Readonly<Record<Handler, IFunction>> {
     if (canary === undefined && provisionedConcurrency === undefined) return this.functions

@@ -13,8 +13,8 @@ const SHOWN = 180
 const LINES = 4
 
 /**
- * Shows the content of the next model request, and its share of the context window. `changed`: a value that changes
- * with the log.
+ * Shows the content of the next model request, and its share of the context window. The content is read again when
+ * `changed` has a new value.
  */
 export function ContextView({ session, changed }: { readonly session: string; readonly changed: unknown }) {
   const [context, setContext] = useState<Context>()

@@ -12,7 +12,7 @@ import { createSessionView } from './session-view.ts'
 import type { Conversation } from './session-view.ts'
 
 export interface ConversationStore extends Store<Conversation>, Omit<LogPages, 'load'> {
-  /** Sends an input. If the server rejects it, the session's draft is restored from it. */
+  /** Sends an input. If the server rejects the input, it becomes the session's draft again. */
   send(draft: Draft, busy: Busy): Promise<void>
   stop(): Promise<void>
   proceed(): Promise<void>
@@ -33,14 +33,14 @@ export function openConversation(id: string, focus: string | undefined): Convers
   const { store, change, changeLog, guarded } = view
   const { load, ...pages } = createLogPages(view)
   const following = createFollowing(view, () => load(focus))
-  /** Waits for work that may load the end of the log. Then reads the messages that arrived in the meantime. */
+  /** Waits for `work`, which may load the end of the log. If it did, reads the messages that arrived meanwhile. */
   const reachingEnd = async (work: Promise<void>): Promise<void> => {
     const { newer } = store.get()
     await work
     if (newer && !store.get().newer) await guarded(() => readEnd(view))
   }
   const opening = guarded(async () => {
-    // Both requests start at once, so that the first paint does not wait for the session.
+    // The log and the session are read concurrently, so that the first paint does not wait for the session.
     await Promise.all([load(focus), client.readSession(id, { signal }).then((session) => change({ session }))])
     await following.refresh()
   })

@@ -28,8 +28,8 @@ export function draftOf(session: string): Store<Draft> {
 const results = new Map<string, Store<string>>()
 
 /**
- * Returns the draft of a waiting call's result. `message`: the id of the call's message. The draft is kept like that of
- * an input.
+ * Returns the draft of a waiting call's result. `message`: the id of the call's message. The draft is kept in this tab,
+ * like the draft of an input.
  */
 export function resultOf(message: string): Store<string> {
   const result = results.get(message) ?? createStore('')
@@ -37,7 +37,7 @@ export function resultOf(message: string): Store<string> {
   return result
 }
 
-/** Restores an input that was not sent. Text that a person has written since then follows below it. */
+/** Restores an input that was not sent. Text that a person has written meanwhile is kept below the input. */
 export function restore(session: string, given: Draft): void {
   const { text, files } = given
   const draft = draftOf(session)

@@ -1,16 +1,16 @@
 import type { Reveal } from '../list/reveal.ts'
 
 /**
- * Three shares of the list's height. `MESSAGE_AT`: position of the message. `MARK_WITHIN`: greatest distance of its
- * first marked word. `MARK_AT`: position of a marked word that is farther away.
+ * Three shares of the list's height. `MESSAGE_AT`: position of the message. `MARK_WITHIN`: maximum distance between the
+ * message's top and its first marked word. `MARK_AT`: position of the word if the distance is greater.
  */
 const MESSAGE_AT = 0.12
 const MARK_WITHIN = 0.33
 const MARK_AT = 0.3
 
 /**
- * Focuses a message, or the line of a call, and returns the element to show. If its beginning and its first marked word
- * do not fit together, returns the marked word. `name`: the part of a call with the word, such as `Result`.
+ * Focuses a message, or the line of a call, and returns the element to show. If the first marked word is too far below
+ * the element's top, returns the word. `name`: the part of a call with the word, such as `Result`.
  */
 export function focusOn(target: string, name: string): Reveal | undefined {
   const element = document.getElementById(target)

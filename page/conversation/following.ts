@@ -43,7 +43,7 @@ export function createFollowing(view: SessionView, load: () => Promise<void>): F
     signal.addEventListener('abort', () => own.abort(), { once: true })
     const known = lastOf(store.get().log)
     try {
-      // A failure is ignored, because the end is read again when the run ends.
+      // A failure is ignored, because the end of the log is read again when the run ends.
       await showEvents(view, open, own.signal, () => void readEnd(view, known).catch(() => undefined))
     } finally {
       if (!own.signal.aborted) current = undefined
@@ -93,8 +93,8 @@ export function createFollowing(view: SessionView, load: () => Promise<void>): F
 
 /**
  * Shows events until they end. If the stream fails, events that arrived before are still shown, unless the stream was aborted.
- * When the run starts, `onStarted` is called, because two changes have no event: earlier changes by other clients, and calls
- * that the start cancelled.
+ * When the run starts, `onStarted` must read the changes that have no event: earlier changes by other clients, and calls that
+ * the start cancelled.
  */
 async function showEvents(
   { id, store, change }: SessionView,

@@ -21,7 +21,7 @@ interface Parts {
   readonly opening: Promise<void>
 }
 
-/** Sends an input. If the server rejects it, the session's draft is restored from it. Never rejects. */
+/** Sends an input. If the server rejects the input, it becomes the session's draft again. Never rejects. */
 export async function sendInput(parts: Parts, draft: Draft, busy: Busy): Promise<void> {
   const { id, store, signal, change } = parts.view
   const own = pendingOf(draft)
@@ -48,7 +48,7 @@ export async function sendInput(parts: Parts, draft: Draft, busy: Busy): Promise
 interface Request {
   readonly key: string
   readonly busy: Busy
-  /** Whether this is a repeated attempt, so that an earlier attempt may have succeeded. */
+  /** Whether the request repeats an earlier attempt, which may have succeeded. */
   readonly isAgain: boolean
 }
 

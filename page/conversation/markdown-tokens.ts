@@ -10,14 +10,14 @@ const MAX_BLOCK_CHARACTERS = 3_000
 /** Matches a line with 50 nested quotes and lists. Each level would be a nested function call of the parser. */
 const NESTED = /^(?:[ \t]*(?:>|(?:[-*+]|\d{1,9}[.)])[ \t])){50}/m
 /**
- * Maximum number of quoted lines. With more, a text is shown unformatted, because the parser may parse each line again
- * with all lines after it.
+ * Maximum number of quoted lines. A text with more is shown unformatted. For each quoted line, the parser may parse all
+ * later lines again.
  */
 const MAX_QUOTED_LINES = 1_000
 const QUOTED = /^[ \t]*>/gm
 
 /**
- * Returns the tokens of a Markdown text; undefined if it must be shown unformatted. It takes little time for any text.
+ * Returns the tokens of a Markdown text; undefined if it must be shown unformatted. Takes little time for any text.
  */
 export function tokensOf(text: string): Token[] | undefined {
   if (text.length > MAX_TEXT_CHARACTERS || NESTED.test(text)) return undefined
@@ -30,6 +30,6 @@ export function tokensOf(text: string): Token[] | undefined {
       else lexer.inlineTokens(src, tokens)
     return lexer.tokens
   } catch {
-    return undefined // The caller shows the text itself.
+    return undefined // The caller shows the text unformatted.
   }
 }

@@ -18,9 +18,9 @@ interface FollowWhileSeen extends Follow {
 }
 
 /**
- * Yields the events of a run, each stored event only once. A hidden page closes the connection once the run's id is
- * known, because over HTTP/1.1 all tabs of a browser share six connections. When the page is visible again, the events
- * after the last one follow.
+ * Yields the events of a run, each stored event only once. A hidden page closes the connection once it knows the run's
+ * id, because over HTTP/1.1 all tabs of a browser share six connections. When the page becomes visible, it reconnects
+ * and continues after the last event.
  */
 export async function* whileSeen(
   session: string,

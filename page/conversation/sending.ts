@@ -11,7 +11,7 @@ export interface Pending {
    * Id of the log's last message when the input was sent. Before that id is known, the value is greater than all ids.
    */
   readonly after: string
-  /** Whether the server has accepted the input. Before that, it may still reject it. */
+  /** Whether the server has accepted the input. While false, the server may still reject the input. */
   readonly accepted: boolean
   /** The run that begins with this input. Set if the input is queued. */
   readonly run?: string | undefined

@@ -33,7 +33,8 @@ export interface Kept {
   /** The last rendering, with its scroll position and its scrollable height. */
   shown: Pick<ListWindow, 'keys' | 'tops'> & { readonly scrolled: number; readonly height: number }
   /**
-   * `sought`: the last target to which the list was scrolled. `reached`: the last target that was rendered afterwards.
+   * `sought`: the last target to which the list was scrolled. `reached`: the last target that was rendered and
+   * then shown.
    */
   sought: string | undefined
   reached: string | undefined
@@ -61,14 +62,14 @@ export function windowOf(
 }
 
 /**
- * Records the visible position, which later renderings keep. `top`: pixels of items above the viewport. `continues`:
- * more items follow the last loaded one.
+ * Records the visible position, which later renderings keep. `top`: height of the items above the viewport, in pixels.
+ * `continues`: more items follow the last loaded one.
  */
 export function recordPosition(kept: Kept, element: HTMLElement, top: number, continues: boolean): void {
   const { keys, tops, height, scrolled } = kept.shown
   const left = height - element.scrollTop - element.clientHeight
   const by = element.scrollTop - scrolled
-  // A movement up can reach the end only if the list has become shorter, or the viewport higher.
+  // After a scroll up, the list can be at its end only if the list became shorter or the viewport became higher.
   if (by < -1) kept.atEnd = left < 2 && (kept.atEnd || !continues)
   else if (by > 1) kept.atEnd = left < NEAR_END && !continues
   const index = Math.max(0, indexAt(tops, top))
@@ -116,8 +117,8 @@ export function isNear(element: HTMLElement, top: number, { tops }: ListWindow):
 }
 
 /**
- * Whether a person has scrolled and the scroll event has not arrived yet. The browser scrolls a list that became
- * shorter to its end; this does not count.
+ * Whether a person has scrolled and the scroll event has not arrived yet. When a list becomes shorter, the browser may
+ * scroll to the new end; such a scroll does not count.
  */
 export function isScrolled(element: HTMLElement, { scrolled }: Kept['shown']): boolean {
   const by = element.scrollTop - scrolled

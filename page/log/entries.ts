@@ -17,8 +17,8 @@ export interface CallEntry {
 
 /**
  * Returns the entries of a part of a log, in order. A call whose completion is not loaded is a separate entry. A
- * member's work is nested in the delegate call. The call is identified by its message, because call ids may repeat,
- * even within a run.
+ * member's work is nested in the delegate call. The id of the call's message identifies the call, because call ids may
+ * repeat, even within a run.
  */
 export function entriesOf(messages: readonly Message[]): readonly Entry[] {
   const members = new Map<string, Message[]>()
@@ -54,7 +54,7 @@ const callOf = (
   members: nested(members.get(message.id) ?? [], members),
 })
 
-/** Returns the id of the entry that shows a message: the message's own entry, or that of its completion. */
+/** Returns the id of the entry that shows a message: its own entry, or the entry of its completion. */
 export function holderOf(entries: readonly Entry[], id: string): string | undefined {
   const holds = (entry: Entry): boolean =>
     entry.message.id === id || entry.calls.some((call) => call.message.id === id || call.members.some(holds))

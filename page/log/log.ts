@@ -24,7 +24,7 @@ export interface Log {
   /** Ordered by id, which is the order of the log. */
   readonly messages: readonly Message[]
   readonly drafts: readonly Draft[]
-  /** The run that is followed. If none is, the session's last run. */
+  /** The run that is followed, or the session's last run if no run is followed. */
   readonly run: Run | undefined
   readonly notices: readonly Notice[]
   /** Progress that tools of running calls report. `messageId` identifies the call. */
@@ -54,7 +54,7 @@ export function withEventElsewhere(log: Log, event: RunEvent): Log {
 
 /**
  * Adds the end of the log, which was read back to the message `known`. If `isWhole` is false, some messages after
- * `known` were not read. Earlier messages are then dropped, because the loaded part must be contiguous.
+ * `known` were not read. Messages up to `known` are then dropped, because the loaded part must be contiguous.
  */
 export function withEnd(log: Log, read: readonly Message[], known: string, isWhole: boolean): Log {
   const kept = isWhole ? log.messages : log.messages.filter(({ id }) => id > known)

@@ -1,9 +1,9 @@
 import type { Message } from '../../functions/client/api-types.ts'
 
 /**
- * Maps each member's message in this part of a log to the message of its delegate call, by id. Messages of older
- * imports and forks name the call only by its call id. They belong to the last call with this id before them in their
- * run. If there is none, they belong to the first such call after them.
+ * Maps each member's message in this part of a log to the message of its delegate call, by id. A message of an older
+ * import or fork has only the call id. It then belongs to the last earlier call with this id in the run. Without such a
+ * call, it belongs to the first later one.
  */
 export function parentsOf(messages: readonly Message[]): ReadonlyMap<string, string> {
   const parents = new Map<string, string>()

@@ -2,14 +2,14 @@ import type { SearchHit } from '../../functions/client/api-types.ts'
 
 type Role = SearchHit['role']
 
-/** Matches a match with the marks that the API puts around it. */
+/** Matches a word that a search found, with the marks that the API puts around the word. */
 const MATCH = /«([^»]*)»/gu
 /** Matches a link or an image whose text has no brackets and whose address has no parentheses. */
 const LINK = /!?\[([^[\]]*)\]\(([^()\s]*)(?:\s+["'][^"']*["'])?\)/gu
 const CODE = /(`+[^`]+`+)/u
 /**
- * Matches `*`, `_` and `~` at the edge of a word. Inside words (`snake_case`) and between spaces, they do not match.
- * The marks of search matches are ignored.
+ * Matches `*`, `_` and `~` at the edge of a word, but not inside a word (`snake_case`) or between spaces. Ignores the
+ * marks of search matches.
  */
 const EMPHASIS = /(?<![\p{L}\p{N}][«»]*)[*_~]+(?=\S)|(?<=\S)[*_~]+(?![«»]*[\p{L}\p{N}])/gu
 /**

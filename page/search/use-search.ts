@@ -65,7 +65,7 @@ export function useSearch(query: URLSearchParams) {
   useEffect(() => {
     if (awaited.current !== undefined && awaited.current === found.name) open()
   }, [found])
-  /** Adds a page of hits. The page is dropped if another query or page has arrived since its request. */
+  /** Adds a page of hits. The page is dropped if other hits have arrived since it was requested. */
   const add = (page: Found): void => setFound((now) => (now === found ? page : now))
   return { found, isCurrent: found.name === name, open, showMore: () => void more(buildQuery(query), found, add) }
 }

@@ -83,7 +83,7 @@ export function openSessionList(): SessionListStore {
     }
   }
 
-  // If a response is slow, no new request is sent, because it would discard the response.
+  // No poll starts while a request is in flight, because a new request would discard the response of the earlier one.
   const stop = pollWhileSeen(() => {
     if (!isReading) void refresh()
   })
@@ -103,9 +103,9 @@ export function openSessionList(): SessionListStore {
 }
 
 /**
- * Creates a function that reads the first page of a list. It resolves to a function that adds this page to the list; call that
- * function only if the page is shown. It also keeps the page's tag. The tag of a page that is not shown must not be kept,
- * because a later response 304 would then hide the page.
+ * Creates a function `read` that reads the first page of a list. `read` resolves to a function `add`, which adds the page to
+ * the list and stores the page's tag. Call `add` only if the page is shown. If the tag of a page that is not shown were
+ * stored, a later response 304 would hide that page.
  */
 function firstPageReader() {
   let shown: { readonly filters: SessionFilters; readonly etag: string | undefined } | undefined

@@ -17,7 +17,7 @@ export function withNewest(
   { sessions, next }: Known,
   page: { readonly data: readonly Session[] } & Pick<Known, 'next'>,
 ): Known {
-  // The page may have few or no sessions although more follow: a filter can remove them.
+  // A filter can remove sessions of the page. So the page may have few or no sessions although more follow.
   const last = page.data.at(-1)
   const oldest = last === undefined ? undefined : timeOf(last)
   const hasGap = oldest !== undefined && oldest > timeOf(sessions[0])

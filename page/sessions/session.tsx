@@ -18,7 +18,7 @@ import { TakeAlong } from './fork-or-export.tsx'
 
 interface Props {
   readonly session: string
-  /** The session as it is in the list, until it is read itself. */
+  /** The session's entry in the list. It is shown until the session has been read. */
   readonly listed: Session | undefined
   readonly view: string
   readonly target: string | undefined

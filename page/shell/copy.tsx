@@ -16,7 +16,7 @@ export function Copy({
       await navigator.clipboard.writeText(await text())
       setSaid('Copied')
     } catch {
-      // Browsers forbid copying on pages without TLS, and people may forbid it too.
+      // Browsers forbid copying on pages without TLS. A person may forbid copying, too.
       setSaid('Not allowed')
     }
     setTimeout(() => setSaid(label), SHOWN_MS)

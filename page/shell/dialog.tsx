@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 
-/** A modal dialog over the page. Escape closes it. The focus then returns to its previous element. */
+/** A modal dialog over the page. Escape closes it. The focus then returns to the element that had it before. */
 export function Dialog(props: {
   readonly title: string
   readonly close: () => void

@@ -3,8 +3,8 @@ import type { RefObject } from 'preact'
 
 /**
  * Keeps the focus inside `container` when a rendering moves, replaces or removes the focused element. If a focused link
- * is replaced, the new link with an equal address gets the focus. Otherwise, the element that matches `fallback` gets
- * it.
+ * is replaced, the new link with an equal address gets the focus. Otherwise, the focus moves to the element that
+ * matches `fallback`.
  */
 export function useFocusKept(container: RefObject<HTMLElement | null>, fallback: string): void {
   useEffect(() => {

@@ -1,8 +1,7 @@
 import { createStore } from './store.ts'
 
 /**
- * For this time after it was hidden, a page still counts as visible, because a person may look at another tab only
- * briefly.
+ * Time for which a hidden page still counts as visible. A person may look at another tab only briefly.
  */
 const HIDDEN_MS = 10_000
 

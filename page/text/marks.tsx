@@ -1,11 +1,11 @@
 import type { ComponentChildren } from 'preact'
 
-/** Returns a text with the searched text marked, ignoring case. */
+/** Returns `text` with each occurrence of `wanted` marked, ignoring case. */
 export function marked(text: string, wanted: string): ComponentChildren {
   if (wanted === '') return text
   const low = text.toLowerCase()
   const word = wanted.toLowerCase()
-  // The lower-case text may be longer than the text. Its positions are then wrong, and nothing is marked.
+  // In lower case, a text may become longer. Positions then differ from those in the original, so nothing is marked.
   if (low.length !== text.length) return text
   const pieces: ComponentChildren[] = []
   let at = 0

@@ -19,8 +19,8 @@ export interface Output {
 export interface OutputStore extends Store<Output> {
   more(): Promise<void>
   /**
-   * Returns the number of the next line after `from` that contains the text. Reads more of the output until it finds
-   * such a line. Undefined if there is none.
+   * Returns the number of the next line after `from` that contains the text; undefined if no such line exists. Reads
+   * more of the output until a line is found.
    */
   find(text: string, from: number): Promise<number | undefined>
   close(): void

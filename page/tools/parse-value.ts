@@ -30,7 +30,7 @@ export function parseValue(text: string): Json | undefined {
     const value = JSON.parse(text, asWritten as (name: string, value: unknown) => unknown) as Json
     return isWithin(value, MAX_DEPTH) ? value : undefined
   } catch {
-    return undefined // The caller shows it as text.
+    return undefined // The caller shows the text unparsed.
   }
 }
 

@@ -16,8 +16,8 @@ const caller = (id: string, tenant = 't', caps: ApiKey['caps'] = {}): Caller => 
 })
 
 /**
- * Creates the open requests of one process. `places` has the latest end time of each request in all processes, by key and
- * request.
+ * Creates the open requests of one process. `places` contains the slots of all processes: for each key and request, the time at
+ * which the slot expires.
  */
 function open(places = new Map<string, number>()) {
   const good = new Set(['one', 'two'])

@@ -18,7 +18,7 @@ export interface Opened {
   readonly browser: Browser
   /** The program's data folder. */
   readonly folder: string
-  /** Opens a separate window, like that of another person. Closing it fails the test if the page had an error. */
+  /** Opens a separate window, as for another person. Closing the window fails the test if the page had an error. */
   show(path: string, options?: BrowserContextOptions): Promise<Page>
   /** Kills the program, and restarts it with the same address and data. */
   restart(meanwhile?: () => Promise<void>): Promise<void>

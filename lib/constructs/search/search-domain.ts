@@ -24,8 +24,8 @@ export interface SearchDomainProps extends HistorySearchProps {
 const masterFor = (nodes: number): string => (nodes + MASTERS <= 30 ? 'm7g.large.search' : 'm7g.xlarge.search')
 const MASTERS = 3
 /**
- * Returns the number of replicas. With standby, each of the two other zones has one. Without standby, there is one if
- * the domain has a second node.
+ * Returns the number of replicas. With standby, each of the two other zones has one replica. Without standby, there is
+ * one replica if the domain has a second node.
  */
 const copiesFor = (nodes: number, standby: boolean): number => (standby ? 2 : Math.min(nodes - 1, 1))
 
@@ -58,8 +58,8 @@ export class SearchDomain extends Construct implements HistorySearch {
       enforceHttps: true,
       tlsSecurityPolicy: TLSSecurityPolicy.TLS_1_2_PFS,
       enableAutoSoftwareUpdate: true,
-      // Allows upgrades in place. Otherwise, a newer engine version would replace the domain, which its fixed name
-      // prevents.
+      // Allows upgrades in place. Otherwise, a newer engine version would require a new domain. AWS could not create
+      // this domain, because its fixed name is in use.
       enableVersionUpgrade: true,
       logging: {
         slowSearchLogEnabled: true,
@@ -69,7 +69,7 @@ export class SearchDomain extends Construct implements HistorySearch {
         appLogEnabled: true,
         appLogGroup: logs.domain,
       },
-      // `#logs` declares the policy. Without this setting, an extra function would write it once more.
+      // `#logs` declares the policy. Without this setting, the CDK would add a function that writes the policy again.
       suppressLogsResourcePolicy: true,
       removalPolicy: retain ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
     })

@@ -124,7 +124,7 @@ export class ServerlessSearch extends Construct implements HistorySearch {
 
 interface Rights {
   readonly index: readonly string[]
-  /** Rights to the collection itself. They include those to aliases, which belong to the collection. */
+  /** Rights to the collection itself. They include the rights to aliases, because aliases belong to the collection. */
   readonly collection: readonly string[]
 }
 

@@ -75,7 +75,7 @@ test('errors before the requested time are not reported', async () => {
   expect(await newest(['a'])).toEqual([])
 })
 
-test('an hour with too many errors is not read completely if its last minute has enough errors', async () => {
+test('if the last minute has enough errors, the rest of the hour is not read', async () => {
   const asked = await startLogs({ a: Array.from({ length: 3_600 }, (_, second) => NOW - second * 1_000) })
   expect(await newest(['a'], 3)).toEqual([NOW, NOW - 1_000, NOW - 2_000])
   expect(asked).toHaveLength(1)

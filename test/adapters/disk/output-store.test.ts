@@ -56,7 +56,7 @@ test('all files and folders are readable for this user only, whatever the umask'
   }
 })
 
-test('a write leaves no temporary file, whether it is stored or refused', async () => {
+test('a stored or refused write leaves no temporary file', async () => {
   const folder = newFolder()
   const store = createDiskOutputStore({ folder })
   const name = nextId(undefined, 1)

@@ -26,8 +26,8 @@ import type { Engine, Opening, SessionPorts } from '../../contracts/stores.ts'
 import { dynamodbClient } from '../../engines/clients.ts'
 
 /**
- * DynamoDB with a new table, and with a second client as the other process. `through` replaces the first client, for example by
- * one on a bad network.
+ * DynamoDB with a new table. A second client acts as the other process. `through` replaces the first client, for example by a
+ * client on a bad network.
  */
 export const dynamodbEngine = (endpoint: string, through?: DynamoDBClient) =>
   ({

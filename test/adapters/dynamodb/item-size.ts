@@ -1,7 +1,7 @@
 import type { AttributeValue } from '@aws-sdk/client-dynamodb'
 import type { Item } from '../../../functions/adapters/dynamodb/attributes.ts'
 
-/** Counts the bytes of an item like DynamoDB: names and texts in UTF-8, and one byte for every two digits of a number. */
+/** Counts the bytes of an item as DynamoDB does: names and texts in UTF-8, and one byte for every two digits of a number. */
 export const itemBytes = (item: Item): number =>
   Object.entries(item).reduce((sum, [name, value]) => sum + Buffer.byteLength(name) + valueBytes(value), 0)
 

@@ -21,7 +21,7 @@ test.each(['tenant', 'agent', 'runStatus', 'source'] as const)(
   },
 )
 
-test('due sessions of one tenant use four of sixteen partitions evenly; those of many tenants use all sixteen', () => {
+test('due sessions of one tenant use four of sixteen partitions evenly; many tenants together use all sixteen', () => {
   const shards = counted(sessions.map((key) => shardOf('due', key)))
   expect(shards.size).toBe(4)
   expect(Math.max(...shards.values())).toBeLessThan(300)

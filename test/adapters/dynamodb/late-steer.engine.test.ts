@@ -1,7 +1,7 @@
-/* Evidence, usage: On DynamoDB, a first attempt of `steer` or of a count that arrives late has no second effect. */
+/* Evidence, usage: On DynamoDB, a late first attempt of `steer` or of a counter update has no second effect. */
 /*
- * A repeated operation of the run log returns the stored result of its first attempt, which did not respond. This also
- * holds if the first attempt lands between the read and the write of the second.
+ * An operation of the run log is repeated if its first attempt gets no response. The second attempt returns the result
+ * that the first one stored, even if the first one lands between the read and the write of the second.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { nextId } from '../../../functions/domain/ids.ts'

@@ -1,6 +1,6 @@
 /*
  * Approvals for MCP tools whose schema cannot be read, or whose `format` has another meaning for the server. The
- * server makes the checks that we cannot make (docs/reference/mcp.md), and a person approves.
+ * server makes the checks that this program cannot make (docs/reference/mcp.md), and a person approves the call.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openWire, WIRES } from '../../http/wire-harness.ts'
@@ -13,7 +13,7 @@ interface Case {
   readonly property: unknown
   readonly value: unknown
   readonly more?: object
-  /** Whether the check is incomplete. */
+  /** Whether a warning says that the arguments were not checked completely. */
   readonly isWarned?: true
 }
 const CASES: { readonly [tool: string]: Case } = {

@@ -1,6 +1,6 @@
 /*
  * An MCP server forgets its sessions, as after a restart. The program reconnects. It repeats a call only if this is safe: the
- * server refused it before its tool started, or the tool is idempotent.
+ * server refused the call before the tool started, or the tool is idempotent.
  */
 import { getRequestListener } from '@hono/node-server'
 import { McpServer, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server'
@@ -22,7 +22,7 @@ interface SessionServer extends RunningServer {
   /** Names of the executed calls. */
   readonly executed: string[]
   forget(): void
-  /** Executes the next call, forgets its session, and responds as for an unknown one. */
+  /** Executes the next call, forgets its session, and responds as if the session were unknown. */
   failAfterNext(): void
 }
 

@@ -11,7 +11,7 @@ import type { RunningServer } from './servers.ts'
 const inputSchema = { type: 'object' }
 const good = { name: 'good', description: 'Good.', inputSchema }
 
-/** Lists by variant, with the reason in the warning. Without a reason, the agent also gets the odd tool. */
+/** Lists by variant. `reason` is the text of the warning; if it is undefined, the agent also gets the odd tool. */
 const LISTS: { readonly [variant: string]: { readonly list: object; readonly reason?: string } } = {
   plain: { list: { tools: [good, { name: 'odd', inputSchema }] } },
   'description-null': { list: { tools: [good, { name: 'odd', inputSchema, description: null }] } },

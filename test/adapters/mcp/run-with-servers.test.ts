@@ -207,7 +207,7 @@ describe('a run with MCP servers', () => {
     ])
   })
 
-  test('threads that start at once have the same tools, even if their servers change their lists meanwhile', async () => {
+  test('concurrently started threads have the same tools, even if their servers change the lists meanwhile', async () => {
     const lists = [['look'], ['buy']]
     const objects = new Map<string, Uint8Array>()
     const opening = createMcpToolRegistry({

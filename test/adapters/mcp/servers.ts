@@ -61,9 +61,9 @@ interface Message {
 export type Respond = (message: Message, response: ServerResponse, request: IncomingMessage, text?: string) => unknown
 
 /**
- * Starts a server of the revision 2025-11-25. It handles the initialization itself and passes all other messages to `respond`.
- * `stream` answers requests for a stream; without it, the server has no stream. `introduction` overrides fields of the response
- * to `initialize`.
+ * Starts a server of the revision 2025-11-25. The server handles the initialization itself and passes all other messages to
+ * `respond`. `stream` answers requests for a stream; without `stream`, the server has no stream. `introduction` overrides
+ * fields of the response to `initialize`.
  */
 export function startRawServer(
   respond: Respond,
@@ -113,7 +113,7 @@ export const serverAt = (url: string, more: Partial<McpServerSettings> = {}): Mc
   ...more,
 })
 
-/** Creates connections like the program, to servers on this machine. */
+/** Creates connections to servers on this machine, as the program does. */
 export function connector(...hosts: string[]): (server: McpServerSettings) => McpConnection {
   return connectorWith({ allowedHosts: hosts })
 }

@@ -14,7 +14,7 @@ const PNG = Buffer.from(
 )
 const image = { type: 'image', id: 'object', mediaType: 'image/png', filename: 'cat.png', bytes: PNG.length } as const
 
-/** Metadata that a provider's package attached to reasoning, under its own name. */
+/** Metadata that a provider's package attached to reasoning, under the provider's name. */
 const signed = (signature: string) =>
   ({
     anthropic: { signature },

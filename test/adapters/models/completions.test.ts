@@ -27,7 +27,7 @@ const COMPLETION: ScriptedCompletion = {
   ],
 }
 
-/** Opens a model whose server sends this reply, and passes it to `use`. */
+/** Opens a model whose server sends this reply, and passes the model to `use`. */
 async function withReply<Result>(
   provider: Provider,
   reply: Reply,
@@ -83,7 +83,7 @@ describe.each(PROVIDERS)('a stream of $name', (provider) => {
     if (provider.name !== 'openai-compatible') expect(kept).toContain('c2lnbmVk')
   })
 
-  it('stores text that follows a call after the call (promises L5)', async () => {
+  it('keeps the order of texts and calls (promises L5)', async () => {
     const mixed: ScriptedCompletion = {
       parts: [
         { type: 'text', text: 'first' },
@@ -233,7 +233,7 @@ it('missing AWS credentials are an authentication error and are not retried', as
   })
 })
 
-/** Errors that each provider may send within a started stream: it is overloaded, or the input is too long. */
+/** Errors that each provider may send within a started stream: the provider is overloaded, or the input is too long. */
 const REPORTS: {
   readonly [provider: string]: { readonly busy: string | Uint8Array; readonly long: string | Uint8Array }
 } = {

@@ -1,4 +1,4 @@
-/* Evidence, typed answers: Each provider is sent the format and the options in the form that it takes. */
+/* Evidence, typed answers: Each provider gets the format and the options in the provider's own form. */
 import { describe, expect, it, test } from 'vitest'
 import type { ModelRequest } from '../../../functions/domain/model-request.ts'
 import type { JsonFormat } from '../../../functions/domain/runs/request-settings.ts'
@@ -61,7 +61,7 @@ describe('a format with a schema', () => {
     expect(fieldOf(await bodyFor(named('openai'), { responseFormat: loose }))).toMatchObject({ strict: false })
   })
 
-  it('is a field of a request to a Claude model that takes it, and no call is forced', async () => {
+  it('is a field of a request to a Claude model that supports formats, and forces no call', async () => {
     const request = { responseFormat: typed, tools: [tool], toolChoice: 'auto' } as const
     const body = await bodyFor(named('anthropic', 'anthropic/claude-sonnet-4-5'), request)
     expect(fieldOf(body)).toMatchObject({ type: 'json_schema', schema: { properties: { city: { type: 'string' } } } })
@@ -84,7 +84,7 @@ describe('a format with a schema', () => {
     expect(JSON.stringify(body)).not.toContain('"name":"json"')
   })
 
-  it('is a field and an instruction for other servers, but only an instruction if calls are allowed', async () => {
+  it('is a field and an instruction for other servers; with tools, it is only an instruction', async () => {
     const provider = named('openai-compatible')
     const both = await bodyFor(provider, { responseFormat: typed })
     expect(fieldOf(both)).toMatchObject({ type: 'json_schema', json_schema: { name: 'place', strict: true } })
@@ -115,7 +115,7 @@ describe.each([
   ['anthropic', 'anthropic/claude-sonnet-4-5', /"stop_sequences":\["END"\]/],
   ['bedrock', 'bedrock/amazon.nova-pro-v1:0', /"stopSequences":\["END"\]/],
 ])('%s', (name, model, expected) => {
-  it('gets those options of the request that it supports', async () => {
+  it('gets the options of the request that it supports', async () => {
     const options = { topP: 0.5, seed: 7, stop: ['END', '\n'] }
     expect(JSON.stringify(await bodyFor(named(name, model), { options }))).toMatch(expected)
   })

@@ -13,7 +13,7 @@ export interface Provider {
   readonly name: string
   readonly model: string
   readonly contentType: string
-  /** `model`: the provider's name of the model. Bedrock's frames have none. */
+  /** `model`: the provider's name of the model. Bedrock's frames contain no name. */
   frames(completion: ScriptedCompletion, model?: string): readonly (string | Uint8Array)[]
   settings(url: string): ModelSettings
   /**

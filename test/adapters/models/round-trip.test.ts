@@ -60,7 +60,7 @@ async function twoRounds(provider: Provider): Promise<string[]> {
   }
 }
 
-/** Contents of the second request for the completion, in the form that each provider expects. */
+/** Texts that the second request to each provider must contain, in this order. */
 const EXPECTED: { readonly [provider: string]: readonly string[] } = {
   'openai-compatible': [
     '{"role":"assistant","content":"Let me look. ","reasoning_content":"hm","tool_calls":[{"id":"call_1","type":"function","function":{"name":"shell","arguments":"{\\"n\\":12345678901234567890,\\"f\\":4.0}"}},{"id":"call_2","type":"function","function":{"name":"shell","arguments":"{\\"cmd\\":\\"ls\\"}"}}]}',

@@ -80,7 +80,7 @@ test('a request without a response is sent again', async () => {
   expect(outcomes).toEqual([{ kind: 'done' }])
 })
 
-test('a request that is refused as a whole is split, and only the faulty documents are refused', async () => {
+test('a request that is refused as a whole is split, so that only its faulty documents are refused', async () => {
   const { send } = engine({})
   const outcomes = await bulk(
     async (request) =>

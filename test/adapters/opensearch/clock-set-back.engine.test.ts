@@ -1,5 +1,5 @@
 /* Evidence, search: No write creates an OpenSearch index, even after a clock was set back. */
-/* A search finds documents that are written after a rebuild, even if the writer's clock was set back during it. */
+/* A search finds documents that are written after a rebuild, even if the writer's clock was set back during the rebuild. */
 import { Client } from '@opensearch-project/opensearch'
 import { expect, test } from 'vitest'
 import { createOpenSearchHistoryBuilder } from '../../../functions/adapters/opensearch/history-builder.ts'

@@ -103,7 +103,7 @@ withEngines(['opensearch'], ({ opensearch }) => {
       ['deploy', 40],
       ['depl', 50],
       ['ploy', 40],
-    ] as const)('show every match of %s, %i hits a page', async (text, limit) => {
+    ] as const)('show every match of %s on pages of %i hits', async (text, limit) => {
       for (const index of [harness.index, sqlite]) {
         const found = await allPages(index, text, limit)
         const ids = new Set(found.map((key) => key.split(' ')[0]))

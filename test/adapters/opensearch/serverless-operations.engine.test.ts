@@ -10,10 +10,10 @@ import { changesOf, openSearchHarness, type OpenSearchHarness } from './harness.
 
 /**
  * Operations that OpenSearch Serverless supports and this program needs. Copied row by row from the table "Supported
- * OpenSearch API operations and permissions" of its developer guide
- * (docs.aws.amazon.com/opensearch-service/latest/developerguide/serverless-genref.html). Its source is
+ * OpenSearch API operations and permissions" of the developer guide
+ * (docs.aws.amazon.com/opensearch-service/latest/developerguide/serverless-genref.html). The guide's source is
  * doc_source/serverless-genref.md in github.com/awsdocs/amazon-opensearch-service-developer-guide.
- * Missing there: refresh, scroll, reindex, force merge. Documents with ids chosen by the client need a collection of type SEARCH.
+ * The table lacks refresh, scroll, reindex and force merge. Ids chosen by the client require a collection of type SEARCH.
  */
 const PUBLISHED: { readonly [permission: string]: readonly RegExp[] } = {
   'aoss:CreateIndex': [/^PUT \/[^/_]+$/],
@@ -27,7 +27,7 @@ const PUBLISHED: { readonly [permission: string]: readonly RegExp[] } = {
   ],
   'aoss:DeleteIndex': [/^DELETE \/[^/_]+$/],
   'aoss:CreateCollectionItems': [/^POST \/_aliases$/],
-  // The guide's row for this operation covers describing aliases. Its source does not list the requests.
+  // The guide's row for this operation covers describing aliases. The guide's source does not list the requests.
   'aoss:DescribeCollectionItems': [/^GET \/_alias\/[^/]+$/],
 }
 

@@ -11,7 +11,7 @@ import { startFaultProxy, type Fault, type FaultProxy } from '../../faults/fault
 import { onceEach, S3_FAULTS } from '../../faults/s3-faults.ts'
 
 const MB = 1024 * 1024
-/** Time limit of the client. It is short for requests without a response. */
+/** Time limit of the client. The limit is short if the fault is a missing response. */
 const TIME_LIMIT_MS = 20_000
 const SHORT_LIMIT_MS = 1_000
 

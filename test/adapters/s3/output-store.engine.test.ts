@@ -21,7 +21,7 @@ withEngines(['s3'], ({ s3 }) => {
 
   outputStoreContract('s3', () => store)
 
-  test('no key shows a tenant or a session id', async () => {
+  test('keys of objects contain no tenant and no session id', async () => {
     const key = { tenant: 'visible', session: 'Session:1' }
     await store.put(key, newName(), text('x'), 'text/plain')
     const prefix = `${createHash('sha256').update('visible\0Session:1').digest('hex')}/`

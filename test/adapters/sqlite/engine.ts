@@ -59,7 +59,7 @@ const SQLITE: SqliteModules = {
   },
 }
 
-/** SQLite in a new file, with a second connection as the other process. The file is removed on close. */
+/** SQLite in a new file. A second connection acts as the other process. The file is removed on close. */
 export const sqliteEngine: Engine = {
   name: 'SQLite',
   open: async () => {
@@ -71,8 +71,8 @@ export const sqliteEngine: Engine = {
 }
 
 /**
- * SQLite in memory, with one connection for both processes. It is fast, for schedules. No other write can occur within a port
- * call.
+ * SQLite in memory, with one connection for both processes. Schedules use it because it is fast. No other write can occur
+ * during a port call.
  */
 export const sqliteMemoryEngine = (modules: SqliteModules = SQLITE): Engine => ({
   name: 'SQLite in memory',

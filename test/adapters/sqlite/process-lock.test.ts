@@ -10,7 +10,7 @@ import { forEachEndedProcess, lockProcess } from '../../../functions/adapters/sq
 
 const MODULE = JSON.stringify(new URL('../../../functions/adapters/sqlite/process-lock.ts', import.meta.url).href)
 const ENDED = '00000000-0000-4000-8000-000000000000'
-/** Number of locks that a process takes while another thread removes unlocked files. A new file is unlocked for a moment. */
+/** Number of locks that a process takes while a thread removes unlocked files. A new file is unlocked at first. */
 const LOCKS = 300
 
 let folder: string
@@ -54,7 +54,7 @@ test('locks of one process exclude one another, and a released lock leaves no fi
   expect(readdirSync(folder)).toEqual([])
 })
 
-test('an ended process is handled by one caller at a time, and again if that caller failed', () => {
+test('one caller at a time handles an ended process; after a failure, another caller can handle it', () => {
   writeFileSync(join(folder, `${ENDED}.lock`), '')
   const visits: string[] = []
   forEachEndedProcess(folder, (id) => visits.push(id, ...endedProcesses()))

@@ -13,7 +13,7 @@ withEngines(['sqs'], ({ sqs }) => {
       const body = { tenant: 'default', session: 's', messageId }
       await client.send(new SendMessageCommand({ QueueUrl, MessageBody: JSON.stringify(body) }))
     }
-    // Simulates that reading all messages takes longer than their visibility timeout.
+    // Simulates a slow listing, which takes longer than the visibility timeout of the messages.
     let asked = 0
     client.middlewareStack.add((next) => async (args) => {
       asked++

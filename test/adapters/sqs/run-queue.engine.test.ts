@@ -62,7 +62,7 @@ withEngines(['sqs'], ({ sqs }) => {
     expect(await counts(queueUrl)).toMatchObject(EMPTY)
   })
 
-  test('a message that is no valid hint is dead-lettered and blocks no other', async () => {
+  test('a message that is no valid hint is dead-lettered, and does not block other messages', async () => {
     const dead = await makeQueue()
     const RedrivePolicy = JSON.stringify({
       deadLetterTargetArn: (await counts(dead))['QueueArn'],

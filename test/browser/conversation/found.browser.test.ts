@@ -5,7 +5,7 @@ import type { Opened } from '../browser.ts'
 
 const HEIGHT = 800
 const LONG = Array.from({ length: 120 }, (_, line) => `Paragraph ${line} of the **answer**.`)
-/** Messages of one session: short ones around an answer, and a call. Each has a unique word. */
+/** Messages of one session: short messages, a long answer, and a call with its result. */
 const MESSAGES = [
   ...Array.from({ length: 40 }, (_, turn) => [
     { role: 'user', content: `question ${turn}` },

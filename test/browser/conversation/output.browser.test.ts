@@ -11,7 +11,7 @@ afterAll(() => opened.close())
 
 const tools = [{ name: 'get_json', description: 'Gets it.', parameters: { type: 'object' } }]
 
-/** A session with a call that had this output, and its page with the output open. */
+/** Creates a session with a call that has this output. Returns the session's page, which shows the output. */
 async function openOutput(output: string, prepare = async (_page: Page): Promise<unknown> => undefined): Promise<Page> {
   const { client } = opened
   const { id } = await client.createSession({})

@@ -58,7 +58,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       },
     )
 
-    test('an input behind an input that was queued and then cancelled comes after the imported turn', async () => {
+    test('an input comes after the imported turn, even if an earlier queued input is cancelled', async () => {
       const fixture = await openFixture(stores)
       const { runId: queued } = await fixture.inbox.enqueue(fixture.key, newRun())
       const end = () => fixture.peer.inbox.cancel(fixture.key, queued)
@@ -67,7 +67,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       await expectLast(fixture, runId)
     })
 
-    test('an input into a session that is busy again comes after the import and the other input', async () => {
+    test('an input comes after the imported turn and after another input that makes the session busy again', async () => {
       const fixture = await openFixture(stores)
       const { lease } = await startRun(fixture)
       const end = () => fixture.peer.log.endRun(lease, endAfter(fixture, lease, lease.head))

@@ -12,8 +12,8 @@ import { dynamodbEngine } from '../engine.ts'
 import { forget, liveThrough, portrait } from './scenario.ts'
 
 /**
- * Time limits of the client's requests. With a silent fault, the first attempt of a request gets no response, so its limit is
- * short. Retries have the long limit, so that they succeed on a slow machine.
+ * Time limits of the client's requests. With a silent fault, the first attempt of a request gets no response, so this attempt
+ * has the short limit. Retries have the long limit, so that they succeed on a slow machine.
  */
 const TIME_LIMIT_MS = 20_000
 const SHORT_LIMIT_MS = 250

@@ -10,7 +10,7 @@ import type { Round } from '../../../../functions/ports/run-log.ts'
 import { dynamodbClient } from '../../../engines/clients.ts'
 import { dynamodbPorts } from '../engine.ts'
 
-/** A writer's report, one per line: it stored this round, or another process was first. */
+/** A writer's report, one per line: the writer stored this round, or another process was first. */
 export type Report = { readonly stored: string; readonly generation: number } | { readonly lost: 'take' | 'write' }
 
 /**

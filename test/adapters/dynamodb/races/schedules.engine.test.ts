@@ -9,8 +9,8 @@ import { isWhole } from '../../../whole.ts'
 import { dynamodbEngine } from '../engine.ts'
 
 /**
- * The first schedules are the same on all machines; their number depends on the machine. `explore-schedules.ts` runs further
- * ones.
+ * Seed of the schedules. All machines run the same sequence of schedules; a faster machine runs more of them.
+ * `audit/exploration/explore-dynamodb-schedules.ts` tries other seeds.
  */
 const SEED = 20_260_105
 const BUDGET_MS = isWhole ? 120_000 : 5_000

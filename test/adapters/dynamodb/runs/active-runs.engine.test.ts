@@ -11,14 +11,14 @@ import { dynamodbClient } from '../../../engines/clients.ts'
 import { withEngines } from '../../../engines/with-engines.ts'
 import { createTestTable, dynamodbPorts } from '../engine.ts'
 
-/** Number of runs whose list is just below the 400 KB of an item, if their sessions have the longest ids. */
+/** Number of runs. With session ids of the maximum length, the list of these runs has just below 400 KB. */
 const LISTED = 2_480
 
 withEngines(['dynamodb'], ({ dynamodb }) => {
   const client = dynamodbClient(dynamodb)
   afterAll(() => client.destroy())
 
-  test('a full list of active runs drops ended runs before its key exceeds its limit', async () => {
+  test('a full list of active runs drops ended runs before it exceeds the size limit of its item', async () => {
     const [tableName, clock] = [await createTestTable(client), createManualClock()]
     const ports = dynamodbPorts({ client, tableName, outputs: createDiskOutputStore({ folder: tmpdir() }), clock })
     const stays = async (): Promise<void> => undefined

@@ -17,7 +17,7 @@ const usage: fc.Arbitrary<Usage> = fc.record({
 const agent = fc.oneof(fc.constantFrom('a', '', 'u0:"a"', '\u0000', '\ud83d', '"', 'ä', '__proto__'), fc.string())
 const completions = fc.array(fc.tuple(agent, usage), { maxLength: 12 })
 
-/** Result of DynamoDB's ADD for each completion in order. */
+/** Returns the counters after DynamoDB has executed an ADD for each completion. */
 function added(all: readonly (readonly [string, Usage])[]): Record<string, number> {
   const sums: Record<string, number> = { rounds: 3, queued: 1 }
   for (const [name, tokensOf] of all)

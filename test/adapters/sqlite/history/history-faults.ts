@@ -5,7 +5,7 @@ import type { HistoryRole } from '../../../../functions/domain/history.ts'
 /** Tables whose rows remain after a deletion: tombstones, counters of tenants, and rows without a session. */
 const KEPT = ['sessions', 'deletions', 'historyTenants', 'historyCursorSecret', 'sqlite_sequence']
 
-/** Tables of the file that have rows although every session in it was deleted. */
+/** Tables of a database that have rows although every session of the database was deleted. */
 export function leftovers(database: Database): string[] {
   const tables = readAll<{ name: string }>(
     database,
@@ -18,7 +18,7 @@ export function leftovers(database: Database): string[] {
   return counted ? [...full, 'historyTenants'] : full
 }
 
-/** Returns the names of the tables that list the terms of the full-text tables. Creates the temporary one. */
+/** Returns the names of two tables that list the terms of the full-text tables. One is temporary and is created here. */
 function termsOf(database: Database): string[] {
   database.exec(`CREATE VIRTUAL TABLE IF NOT EXISTS temp.termsOfParts USING fts5vocab (main, historyWordParts, row)`)
   return ['historyWordCounts', 'temp.termsOfParts']

@@ -40,7 +40,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-/** A separate connection, like that of another process. */
+/** A separate connection, as another process would open it. */
 function open() {
   const database = openDatabase(path)
   opened.push(database)

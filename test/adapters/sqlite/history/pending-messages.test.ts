@@ -113,7 +113,7 @@ describe('pending words', () => {
     rmSync(folder, { recursive: true })
   })
 
-  test('of a message that changes during the read are those of its newest parts', async () => {
+  test('are taken from the newest version of a message that changes during indexing', async () => {
     const ids = store(MANY)
     await mergeAnd(() => {
       const [first] = writeLog().user('a giraffe').log
@@ -156,7 +156,7 @@ describe('pending words', () => {
     expect(await find('wrod7x')).toEqual([ids[7]])
   })
 
-  test('of a message with two pending writers keep their mark until both writers are done', () => {
+  test('keep the mark of their message until each of two writers has stored them', () => {
     store(1)
     const [first, second] = [createPendingMessages(database), createPendingMessages(database)]
     for (const pending of [first, second]) pending.add(1, 5)

@@ -31,7 +31,7 @@ const tokens = fc.option(fc.nat(), { nil: null })
 const json = fc.dictionary(text, fc.jsonValue()) as fc.Arbitrary<JsonObject>
 const provider = fc.dictionary(fc.string(), json)
 
-/** Passes a value through JSON: JSON has no -0, and the generator's objects have no prototype. */
+/** Converts a value to JSON and back, as the store does. JSON changes -0 to 0, and objects get a prototype. */
 function asStored(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value)) as unknown
 }

@@ -73,7 +73,7 @@ test('a session of an earlier version shows its title, times and count, and the 
   const folder = [{ key: 'folder', value: '/p', isPrefix: false }]
   const listed = async () => (await sessions.list({ tenant, limit: 10 })).sessions
   const before = await listed()
-  // Until their messages are counted, sessions are sorted by last activity.
+  // Sessions whose messages are not counted yet are sorted by their last activity.
   expect(before.map(({ session }) => session)).toEqual(['imported', 'talked', 'empty'])
   expect(before).toMatchObject([
     { title: 'Named', titleSource: 'given', messages: { count: 1, firstAt: 1, lastAt: 1_000 } },
