@@ -25,7 +25,7 @@ export function readOptions<const Options extends ParseArgsOptionsConfig, Read>(
   }
 }
 
-/** The whole number that an option gives. Throws, with a message that names the option, for anything else. */
+/** Parses the value of an option as a whole number. Throws an error that names the option if `text` is no such number. */
 export function wholeNumber(name: string, text: string, least = 0): number {
   const number = Number(text)
   if (!/^\d+$/.test(text) || !Number.isSafeInteger(number) || number < least)

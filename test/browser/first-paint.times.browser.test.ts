@@ -40,10 +40,7 @@ beforeAll(async () => {
 })
 afterAll(() => opened.close())
 
-/**
- * Opens a window without a cache whose network is throttled. The page records the time of the first paint of the element
- * `selector`.
- */
+/** Opens a window without a cache, on a throttled network. The page records when the element `selector` is first painted. */
 async function openThrottled(selector: string): Promise<Page> {
   const page = await opened.show('/docs')
   const session = await page.context().newCDPSession(page)
@@ -58,7 +55,10 @@ async function openThrottled(selector: string): Promise<Page> {
   return page
 }
 
-/** Milliseconds from the start of the navigation to the paint, of the fastest load: other work only makes a load slower. */
+/**
+ * Returns the time from the start of the navigation to the paint, in milliseconds. The fastest load counts, because other
+ * work can only slow a load down.
+ */
 async function fastestPaint(page: Page, path: string, name: string): Promise<number> {
   const times: number[] = []
   for (let load = 0; load < LOADS; load++) {

@@ -20,12 +20,12 @@ async function holdRequests(page: Page, method: string): Promise<() => void> {
   return () => resolve(undefined)
 }
 
-/** The name of the focused element, or of its region. */
+/** The label of the focused element, otherwise its text. `BODY`: no element has the focus. */
 const focused = (page: Page): Promise<string> =>
   page.evaluate(`(({ activeElement: element }) =>
     element === document.body ? 'BODY' : element.getAttribute('aria-label') ?? element.textContent)(document)`)
 
-/** Opens the title for a change and ends the change with a key, before the browser paints the field. */
+/** Opens the field of the title, enters this title, and presses the key, all before the browser paints the field. */
 const renameBeforePaint = (page: Page, title: string, key: string): Promise<void> =>
   page.evaluate(`new Promise((resolve) => {
     const observer = new MutationObserver(() => {
@@ -76,7 +76,7 @@ describe('the focus stays', () => {
     expect(await focused(page)).toBe('Delete')
   })
 
-  test("on the button of a dialog until its response arrives, and then on the dialog's opener", async () => {
+  test("on a dialog's button until the response arrives, then on the button that opened the dialog", async () => {
     const { id } = await opened.client.createSession({ title: 'A report' })
     const page = await opened.show(`/sessions/${id}`)
     await page.getByRole('button', { name: 'Export' }).focus()
@@ -92,7 +92,7 @@ describe('the focus stays', () => {
     expect(await focused(page)).toBe('Export')
   })
 
-  test('in the conversation once the call that waited is decided', async () => {
+  test('in the conversation after a waiting call is decided', async () => {
     const { id } = await opened.client.createSession({ title: 'To be decided' })
     for await (const _event of opened.client.streamMessage(id, { content: 'publish the report' })) continue
     const page = await opened.show(`/sessions/${id}`)

@@ -5,7 +5,7 @@ import type { OpenAiServer, OpenAiStep } from '../model-server/openai-server.ts'
 import { openBrowser } from './browser.ts'
 import type { Opened } from './browser.ts'
 
-/** Connections that browsers open to a host over HTTP/1.1, for all tabs together. */
+/** Maximum number of connections of a browser to one host over HTTP/1.1, for all tabs together. */
 const CONNECTIONS = 6
 const HALF: OpenAiStep = { completion: { parts: [{ type: 'text', text: 'half of what is to be said' }] }, hangAfter: 3 }
 const CALL: OpenAiStep = {
@@ -46,7 +46,7 @@ async function leave(page: Page): Promise<void> {
   await ended
 }
 
-test('hidden tabs close their connections, so that the visible tab can open one', async () => {
+test('hidden tabs close their connections, so that the visible tab can open a connection', async () => {
   const { client } = opened
   const { id } = await client.createSession({})
   const { id: run } = await client.sendMessage(id, { content: 'begin' })
@@ -86,7 +86,7 @@ test('a hidden tab that becomes visible continues after the last event, and show
   await log(page).getByText('The run was cancelled.').waitFor()
 })
 
-test('a tab that becomes visible shows every event of its hidden time, once', async () => {
+test('a tab that becomes visible shows each event of its hidden time exactly once', async () => {
   const { client } = opened
   const { id } = await client.createSession({})
   const { id: run } = await client.sendMessage(id, { content: 'begin' })

@@ -120,7 +120,7 @@ test('a message that cannot be rendered is shown as JSON, and does not affect ot
   expect(await page.locator('pre.plain').allTextContents()).toEqual([expect.stringContaining('"text": null')])
 })
 
-test('addresses and arguments are shown from left to right, whatever characters change the direction around them', async () => {
+test('addresses and arguments are shown from left to right, even beside characters that reverse the direction', async () => {
   const { client } = opened
   const { id } = await client.createSession({})
   const text = 'Log in [here\u202E](https://thief.example/nigol/moc.knab//:sptth) or there'

@@ -46,7 +46,7 @@ async function tabTo(page: Page, name: string): Promise<void> {
 }
 
 describe('by keyboard alone', () => {
-  test('a person moves through the sessions, writes in one, and leaves it', async () => {
+  test('a person moves between sessions, writes in a message field, leaves the field, and approves a call', async () => {
     const page = await opened.show('/')
     await page.getByText('The first').waitFor()
     const heading = () => page.locator('h1').textContent()
@@ -86,7 +86,7 @@ describe('by keyboard alone', () => {
     }
   })
 
-  test('Enter opens a hit at its call, even before the search has ended', async () => {
+  test('Enter opens the call of a hit, even before the search has ended', async () => {
     const page = await opened.show('/usage')
     await page.getByRole('heading', { name: 'Usage' }).waitFor()
     await page.keyboard.press('/')
@@ -106,7 +106,7 @@ describe('by keyboard alone', () => {
     await expect.poll(() => focused(page)).toContain('Search everything')
   })
 
-  test('the timeline leads to a call, its output is read and searched, and the focus returns', async () => {
+  test('a person opens a call from the timeline, opens and searches its output, and closes the output', async () => {
     const page = await opened.show('/sessions/second/timeline')
     await page.getByText('demo_report()').waitFor()
     await tabTo(page, 'demo_report()')
@@ -134,7 +134,7 @@ describe('by keyboard alone', () => {
     expect(await focused(page)).toBe('Less')
   })
 
-  test('a dialog returns the focus when it closes, and page shortcuts do not work in it', async () => {
+  test('a dialog returns the focus when it closes, and page shortcuts do not work in a dialog', async () => {
     const page = await opened.show('/sessions/second')
     await page.getByRole('button', { name: 'Export' }).focus()
     await page.keyboard.press('Enter')

@@ -50,7 +50,7 @@ describe('an update of the list', () => {
     expect(await page.locator('.session-row').count()).toBe(50)
   })
 
-  test('shows the data of a discarded response, even if the next request fails', async () => {
+  test('fetches what a discarded response contained, even if the next request fails', async () => {
     const { id } = await opened.client.createSession({ title: 'Before' })
     const page = await opened.show(`/sessions/${id}`)
     await page.locator(`.session-row[href="/sessions/${id}"]`).waitFor()

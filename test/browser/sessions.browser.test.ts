@@ -138,7 +138,7 @@ describe('the list of sessions', () => {
 })
 
 describe('a session', () => {
-  test('shows all views and an export in a narrow window; without a session there are none', async () => {
+  test('shows its views and an export in a narrow window; a missing session shows none of them', async () => {
     const page = await opened.show('/sessions/crates', { viewport: { width: 360, height: 640 } })
     const tabs = page.getByRole('navigation', { name: 'Views of this session' }).getByRole('link')
     await tabs.last().waitFor()
@@ -271,7 +271,7 @@ describe('a session', () => {
   })
 })
 
-test('costs show the months of their price lists', async () => {
+test('costs name the month of each price list', async () => {
   const page = await opened.show('/usage')
   await expect
     .poll(() => page.locator('.usage > p').textContent())

@@ -53,7 +53,7 @@ test("a member's work follows its delegate call, live and after a reload", async
   await page.getByText('current_time()').waitFor()
 })
 
-test("a link to a member's call opens the calls that contain it", async () => {
+test("a link to a member's call expands the enclosing delegate call", async () => {
   const { client } = opened
   const { id } = await client.createSession({})
   for await (const _ of client.streamMessage(id, { content: 'delegate "what time is it" to the clerk' }));

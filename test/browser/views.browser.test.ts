@@ -147,7 +147,7 @@ test('the page requests a key once one exists, and stores it for its tab only', 
   }
 })
 
-test('usage by day, agent and session is shown as charts, with the same values in words and tables', async () => {
+test('usage by day, agent and session is shown as charts, and the same values as text and tables', async () => {
   const page = await opened.show('/usage')
   const today = new Intl.DateTimeFormat('en-US', { dateStyle: 'medium', timeZone: 'UTC' }).format(new Date())
   const label = () => page.getByRole('img').getAttribute('aria-label')

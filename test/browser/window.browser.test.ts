@@ -81,7 +81,7 @@ describe('on a phone', () => {
   })
 })
 
-test('the list names its days in the locale of the reader', async () => {
+test("the list names its days in the browser's language", async () => {
   const names = async (options: BrowserContextOptions): Promise<string[]> => {
     const page = await opened.show('/', options)
     await page.locator('.day h2').first().waitFor()

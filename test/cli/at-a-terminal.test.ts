@@ -36,7 +36,7 @@ function sitDown(words: readonly string[], { flags = [] as string[], env = {} } 
     exit,
     type: (keys: string) => terminal.write(keys),
     end: () => terminal.kill('SIGKILL'),
-    /** Waits until this text appears after the text awaited before. */
+    /** Waits until this text appears after the previously awaited text. */
     async sees(text: string | RegExp): Promise<void> {
       const rest = () => shown().slice(read)
       await expect.poll(rest).toMatch(text)

@@ -89,7 +89,7 @@ describe('lists on the command line', () => {
     expect(await entries('search', 'crate', '--since', 'yesterday')).toEqual([])
   })
 
-  test('show a session around a message, or any number of its newest messages', async () => {
+  test('show the messages around a given message, or any number of the newest messages of a session', async () => {
     const messages = Array.from({ length: 150 }, (_, n) => ({ role: 'user', content: `line ${n}` }))
     await program.client.post('/v1/sessions', { id: 'long' })
     await program.client.post('/v1/sessions/long/import', { format: 'openai', messages })

@@ -108,7 +108,7 @@ describe('a command without its arguments', () => {
   })
 })
 
-test('a usage text names the command as it was called', async () => {
+test('a usage text shows npx before the command if npx runs the command', async () => {
   expect((await run(['keys', '--help'], { npm_command: 'exec' })).out).toContain('Usage: npx tooltrail keys ')
   expect((await run(['--help'], { npm_command: 'exec' })).out).toContain('Usage: npx tooltrail [options]')
 })

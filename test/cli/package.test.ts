@@ -20,7 +20,7 @@ try {
 }
 `
 
-/** As `PROGRAM`, for the AI SDK, whose own types need `skipLibCheck`. */
+/** Like `PROGRAM`, but for the AI SDK. The types of the AI SDK compile only with `skipLibCheck`. */
 const CHAT = `
 import { ChatTransport } from 'tooltrail/ai-sdk'
 

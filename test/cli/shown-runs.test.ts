@@ -71,7 +71,7 @@ describe('the end of a run', () => {
 })
 
 describe('tail', () => {
-  test('shows every run, also those between two polls, and continues after a lost connection', async () => {
+  test('shows every run, including runs between two polls, and continues after a lost connection', async () => {
     const said = ['one', 'two', 'three'].map(
       (text) =>
         async function* () {

@@ -52,7 +52,7 @@ describe('tooltrail', () => {
     await model.close()
   })
 
-  test('warns that a command uses the data folder, although the variable names a program', async () => {
+  test('warns that a command uses the data folder and ignores TOOLTRAIL_URL', async () => {
     const env = { TOOLTRAIL_URL: 'http://127.0.0.1:9' }
     const child = start(['keys', 'list'], 'pipe', env)
     const [error, [code]] = await Promise.all([text(child.stderr ?? Readable.from([])), once(child, 'exit')])

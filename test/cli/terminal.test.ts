@@ -11,13 +11,13 @@ describe('text on a terminal', () => {
     expect(harmless('one\r\n\ttwo\n')).toBe('one\n\ttwo\n')
   })
 
-  test('keeps colours and lines that replace each other, but no other control sequences', () => {
+  test('keeps the sequences that set colours and replace a line, but no other control sequences', () => {
     const own = '\u001b[1;31mred\u001b[0m\r\u001b[Knext\n'
     expect(terminalText(own)).toBe(own)
     expect(terminalText(`${own}\u001b]0;title\u0007\u001b[2J\rback\u001b[31`)).toBe(`${own}�]0;title��[2J�back�[31`)
   })
 
-  test('is harmless in chunks, even if a character is split between two chunks', async () => {
+  test('is harmless in chunks, even if a chunk ends within a character', async () => {
     const bytes = Buffer.from('a\u001b[2J\u009b31mü')
     async function* pieces() {
       for (let at = 0; at < bytes.length; at += 3) yield bytes.subarray(at, at + 3)

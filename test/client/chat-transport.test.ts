@@ -59,7 +59,7 @@ async function startHeldRun(options: Options = {}) {
 }
 
 describe('the transport of useChat', () => {
-  test('sends only the newest message, with the fields of its options', async () => {
+  test('sends only the newest message, with the fields of the option `body`', async () => {
     harness = await openHttpHarness({ script: [{ text: 'One.' }, { text: 'Two.' }] })
     const chat = chatOf({}, { body: () => ({ agent: 'other' }) })
     await chat.sendMessage({ text: 'First' })
@@ -124,7 +124,7 @@ describe('the transport of useChat', () => {
 })
 
 describe('stop()', () => {
-  test('cancels the run, and the next message waits for that', async () => {
+  test('cancels the run, and the next message is sent after the cancel', async () => {
     const { chat, sending } = await startHeldRun()
     await Promise.all([chat.stop(), sending])
     expect(chat.status).toBe('ready')

@@ -113,7 +113,7 @@ describe('the client', () => {
     ])
   })
 
-  test('reports that deltas start again when a lost connection may repeat them', async () => {
+  test('reports a restarted round if deltas may be repeated after a lost connection', async () => {
     const held = heldTurn()
     harness = await openHttpHarness({ script: [held.turn] })
     await clientOf(harness).createSession({ id: 's' })
@@ -169,7 +169,7 @@ describe('the client', () => {
     }
   })
 
-  test('reports an unexpected response of a proxy between it and the API', async () => {
+  test('reports an unexpected response of a proxy in front of the API', async () => {
     const client = createClient({
       url: 'http://localhost:3000',
       fetch: async () => new Response('<h1>Bad gateway</h1>', { status: 502 }),

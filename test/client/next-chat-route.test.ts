@@ -39,7 +39,7 @@ const send = (method: string, path: string, init: RequestInit = {}): Promise<Res
     params: Promise.resolve({ path: (path.split('?')[0] ?? '').split('/').map(decodeURIComponent) }),
   })
 
-test("the example's route adds the key, and sends no header of the page", async () => {
+test("the example's route adds the key, and forwards none of the page's headers", async () => {
   const response = await send('GET', 'v1/sessions?limit=50', { headers: { authorization: 'Bearer x', cookie: 'a=b' } })
   expect([response.status, arrived[0]?.url]).toEqual([200, '/v1/sessions?limit=50'])
   expect(arrived[0]?.headers).toMatchObject({ authorization: 'Bearer tt_secret' })
@@ -61,7 +61,7 @@ test("the example's route refuses requests of other sites", async () => {
   expect([response.status, arrived]).toEqual([403, []])
 })
 
-test("the example's route streams, and closes its connection with that of the page", async () => {
+test("the example's route streams, and closes its connection when the page does", async () => {
   const page = new AbortController()
   const response = await send('GET', 'v1/chat/open/stream', { signal: page.signal })
   const { value } = (await response.body?.getReader().read()) ?? {}

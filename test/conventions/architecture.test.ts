@@ -6,7 +6,7 @@ const ROOT = resolve(import.meta.dirname, '../..')
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
 /** Ports that nearly every file imports. They do not connect one step with the next. */
 const EVERYWHERE = ['functions/ports/clock.ts', 'functions/ports/logger.ts']
-/** Interfaces that connect a caller with a file that it does not import. */
+/** Interfaces that connect a caller with a file that the caller does not import. */
 const isInterface = (path: string): boolean =>
   (path.startsWith('functions/ports/') && !EVERYWHERE.includes(path)) ||
   path === 'functions/agent/service/agent-service.ts' ||

@@ -24,7 +24,7 @@ test.each([
   expect(stateOf('a', outcomes, errors, false).state).toBe(state)
 })
 
-test('a page of results keeps the rows of the parts of `npm run assurance` that did not run', () => {
+test('an update of the results page keeps the rows of parts that did not run', () => {
   const [first, second] = PARTS
   if (first === undefined || second === undefined) throw new Error('no parts')
   const result = { outcome: 'all | is well', date: '2026-01-02', commit: 'abc1234+', minutes: 3 }

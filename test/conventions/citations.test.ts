@@ -42,7 +42,7 @@ const anchorOf = (heading: string): string =>
 
 const headingsOf = (path: string): string[] => all(read(path).replaceAll(/^```[^]*?^```/gm, ''), /^#+ (.+)$/gm)
 
-/** Lists every promise that a citation names, also for `L4, L6` and `R1–R3`. */
+/** Lists every promise that a citation names: two for `L4, L6`, and three for `R1–R3`. */
 function promisesOf(citation: string): string[] {
   return citation.split(', ').flatMap((part) => {
     const [first = '', last] = part.split('–')
@@ -75,7 +75,7 @@ function unresolved(text: string): string[] {
   ]
 }
 
-/** Finds citations in none of the four forms, and citations of pages outside of this tree. */
+/** Finds citations that have none of the four forms, and citations of pages outside this tree. */
 function unclear(text: string): string[] {
   return [
     ...all(text, /(\bspec,? (?:§|[A-Z]\d)|§ ?\d|\((?:[LRTOH]\d{1,2})(?:, [LRTOH]\d{1,2})*\))/g),

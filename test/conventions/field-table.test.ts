@@ -65,7 +65,7 @@ test('the table has a row for each case and wire format and a column for each en
   ])
 })
 
-test('an expected case counts as missing without a test, or if its tests were skipped', () => {
+test('an expected case counts as missing if it has no test, or if its tests were skipped', () => {
   const outcomes = [outcome('field/07/inputs'), outcome('field/19/orders', 'skipped'), outcome('field/14/a', 'failed')]
   expect(casesWithoutTest(outcomes, ['07', '14', '19', '21'])).toEqual(['19', '21'])
 })
@@ -79,7 +79,7 @@ test('every field test has a listed case, and every listed case has a field test
   const variants = new Map<string, Set<string>>()
   for (const [, name = '', variant = ''] of names) variants.set(name, (variants.get(name) ?? new Set()).add(variant))
   expect([...variants.keys()].toSorted()).toEqual([...FIELD_CASES.keys()].toSorted())
-  // A variant with a placeholder has one name for each row of its table.
+  // A variant with a placeholder counts as several variants, because each row of its table is a test.
   const single = [...variants].filter(([, of]) => of.size < 2 && ![...of].some((one) => /[%$]/.test(one)))
   expect(single).toEqual([])
 })

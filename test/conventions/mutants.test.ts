@@ -21,7 +21,7 @@ test('each recorded answer refers to a listed mutant', () => {
   expect(answers.map((line) => line.split(' | ')[0] ?? '').filter((name) => !names.has(name))).toEqual([])
 })
 
-test('the paths of the suites exist, and so do the names that suites exclude', () => {
+test('the suites of mutants name existing paths, and exclude only existing test names', () => {
   const files = globSync('{test,audit}/**/*.test.ts', { cwd: ROOT })
   const words = new Set(
     LISTS.flatMap(({ mutants, suites }) => mutants.flatMap((mutant) => suitesFor(mutant, suites))).flatMap(

@@ -14,7 +14,7 @@ afterEach(async () => {
   await harness.close()
 })
 
-/** Claims a delivery without a channel, with a clock that is ahead and has short waits. */
+/** Claims a delivery that no program handles. The claim's clock waits only 20 ms, and is `time.ahead` ms ahead. */
 async function open({ slowMs = 0 } = {}) {
   const time = { ahead: 0 }
   harness = await openHttpHarness({})
@@ -60,7 +60,7 @@ test('a worker that lost its claim gets an error for its next change, and an abo
   expect((await stored())?.state).toEqual({ by: 'another' })
 })
 
-test('a renewal that waits while its delivery ends does not make the delivery due again', async () => {
+test('a delivery that ends while a renewal waits does not become due again', async () => {
   const { stored } = await open({ slowMs: 60 })
   // Renewals come every 20 ms here.
   await claim.change({ status: 'delivered', owner: null, due: null })

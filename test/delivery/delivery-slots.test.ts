@@ -19,7 +19,7 @@ beforeEach(() => {
   })
 })
 
-/** Lets all waiting code continue after `milliseconds`. */
+/** Moves the clock forward by `milliseconds`, and wakes the code whose wait has ended. */
 async function pass(milliseconds = 0): Promise<void> {
   now += milliseconds
   for (const { until, wake } of sleeps) if (until <= now) wake()

@@ -190,7 +190,7 @@ test('a delivery without a configured channel remains pending', async () => {
   expect(await stored(runId)).toMatchObject({ kind: 'gone', status: 'pending' })
 })
 
-/** A delivery of a stopped program, and a driver that starts only on hints, like those of functions. */
+/** Opens a stopped program's delivery, and a driver that starts only on hints, like the drivers of functions. */
 async function openHinted(outcomes: readonly Outcome[]) {
   await open({ begins: 'end', deliver: async () => ({ retryAt: Date.now() + 900_000 }) })
   const id = await submit()

@@ -7,7 +7,7 @@ import { openSession, openSingleDriver, type SingleDriver } from './single-drive
 /* A program that has no settings for a delivery leaves it to other programs on its data folder. */
 
 const key = { tenant: 'default', session: 's', id: '0.1' }
-/** A due delivery is left to others for 30 s. */
+/** Longer than the 30 s for which a program leaves a due delivery to other programs. */
 const LATER_MS = 31_000
 
 let single: SingleDriver

@@ -20,7 +20,7 @@ export const EXPLAINED_WHERE_GRANTED: readonly (readonly [grant: RegExp, why: st
   [/^bedrock:InvokeModel/, 'a model on this machine takes the place of that of Bedrock'],
 ]
 
-/** For each role: the grants that its function does not use in every run of this suite, each with the reason. */
+/** For each role: the grants that some runs of this suite leave unused, each with the reason. */
 export const EXPLAINED: { readonly [name in FunctionName]: Readonly<Record<string, string>> } = {
   Api: {
     'dynamodb:ConditionCheckItem on LogTable': CHECKS,

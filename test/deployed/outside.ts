@@ -9,10 +9,10 @@ import type { SlackServer } from '../slack-server/slack-server.ts'
 
 /** Signs a webhook's request. */
 export const HOOK_SECRET = `whsec_${Buffer.from('the secret of those who send us').toString('base64')}`
-/** A field named in the agents' file that the deployment's secret lacks. */
+/** Name of a field that the agents' file uses, but the deployment's secret lacks. */
 export const MISSING = 'NOBODY_SET_THIS'
 
-/** The services outside the deployed system, except its model, and the settings that it needs for them. */
+/** Services outside the deployed system, except the model, with the system's settings for these services. */
 export interface Outside {
   readonly slack: SlackServer
   readonly receiver: Receiver

@@ -19,8 +19,8 @@ const isReadable = (folder: string): Promise<boolean> =>
   )
 
 /**
- * Returns the folder of one version of an engine, filled once by `download`. A failed download leaves nothing behind.
- * If several processes download it at once, the first to end fills it for all.
+ * Returns the folder of one version of an engine. `download` fills the folder once; a failed download leaves nothing
+ * behind. If several processes download at once, all use the folder that was filled first.
  */
 export async function cached(name: string, download: (folder: string) => Promise<void>): Promise<string> {
   const folder = join(cacheFolder(), name)

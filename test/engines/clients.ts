@@ -7,7 +7,7 @@ import { REGION as region } from './region.ts'
 
 /**
  * Credentials that s3proxy requires and the other engines accept. If the environment has credentials, as for real AWS,
- * the SDK finds them itself.
+ * the SDK uses the credentials of the environment.
  */
 const access =
   process.env['AWS_ACCESS_KEY_ID'] === undefined && process.env['AWS_PROFILE'] === undefined

@@ -44,7 +44,7 @@ export async function startS3(): Promise<Engine> {
     args: [
       ...[
         '-Xmx256m',
-        // These options are those of DynamoDB Local, for a process that runs for minutes only.
+        // DynamoDB Local has the same options, because its process also runs for minutes only.
         '-XX:+UseSerialGC',
         '-XX:TieredStopAtLevel=1',
         `-Djava.io.tmpdir=${scratch}`,

@@ -38,7 +38,7 @@ export async function startSqs(): Promise<Engine> {
     scratch,
     command: 'java',
     args: [
-      // These options are those of DynamoDB Local, for a process that runs for minutes only.
+      // DynamoDB Local has the same options, because its process also runs for minutes only.
       ...['-Xmx256m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1'],
       ...[`-Djava.io.tmpdir=${scratch}`, `-Dconfig.file=${settings}`],
       ...['-cp', join(jars, '*'), 'org.elasticmq.server.Main'],

@@ -5,7 +5,7 @@ import type { AssistantMessage, Message, StoredSource, ToolMessage } from '../..
 import { NO_USAGE } from '../../functions/domain/usage/usage.ts'
 import { highestOf, numberSources, recordedNumbers } from '../../functions/log/sources.ts'
 
-/** Maximum number of decorated messages of a log, above the length of generated logs. */
+/** Maximum number of decorated messages of a log. Generated logs are shorter. */
 const DICE = 80
 
 /** Settled logs whose results have sources and media, and whose completions have citations, source numbers and usage. */

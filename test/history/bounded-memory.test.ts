@@ -11,7 +11,7 @@ import { memoryOf } from './memory-of.ts'
 
 /** Sizes of outputs in MB; `WHOLE=1` tries sizes that once exhausted the memory. */
 const [ONE, MANY, COUNT] = isWhole ? [100, 5, 32] : [16, 2, 8]
-/** Maximum memory above the idle process, and a heap that is smaller than each of these outputs, in MB. */
+/** Maximum memory above the idle process, and the limit of the program's heap, in MB. */
 const BOUND = 128
 const HEAP = isWhole ? 96 : 64
 const MINUTES_MS = 600_000

@@ -68,7 +68,7 @@ describe('the API', () => {
   test('writes one line of JSON for each request, whatever values API Gateway inserts', () => {
     const [, stage] = ofType(dev, 'AWS::ApiGateway::Stage')[0] ?? []
     const { Format = '' } = (stage?.Properties['AccessLogSetting'] ?? {}) as { readonly Format?: string }
-    // Only the message that AWS documents as already quoted has quotes.
+    // AWS documents that only the variable whose name ends with `String` already has quotes.
     const line = Format.replaceAll(/\$context(?:\.\w+)+/g, (name) =>
       name.endsWith('String') ? '"Forbidden"' : 'Forbidden',
     )

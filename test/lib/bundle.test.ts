@@ -107,7 +107,7 @@ describe('custom tools of a deployment', () => {
     expect(() => load(handler, others)).toThrow(/there is no tool \\?"no_such_tool\\?"; there are .*stock_level/)
   })
 
-  test('are not included in a bundle without them', async () => {
+  test('are absent from a bundle that was made without custom tools', async () => {
     const plain = mkdtempSync(join(folder, 'plain-'))
     await bundleHandler('worker', plain, { agents })
     const code = readdirSync(plain, { recursive: true, encoding: 'utf8' })

@@ -43,7 +43,7 @@ describe('addresses that may call the API', () => {
   const policyOf = (settings: Partial<EnvironmentSettings>): unknown =>
     ofType(made(settings), 'AWS::ApiGateway::RestApi')[0]?.[1].Properties['Policy']
 
-  test('are in its policy, also behind endpoints', () => {
+  test('are in the policy of the API, also if the API is behind VPC endpoints', () => {
     const allowedAddresses = ['203.0.113.0/24']
     expect(policyOf({})).toBeUndefined()
     expect(policyOf({ allowedAddresses })).toMatchObject({

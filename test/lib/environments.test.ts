@@ -50,16 +50,17 @@ describe('the settings of an environment', () => {
     expect(readEnvironment('dev').alarmEmail).toBeUndefined()
   })
 
-  test('produce an error that lists the known environments for an unknown one', () => {
+  test('cause an error that lists the known environments if the name is unknown', () => {
     const message = messageOf(() => readEnvironment('prd'))
     expect(message).toContain('there is no environment "prd"; there are dev, staging, prod')
   })
 
-  test.each([undefined, ''])('produce an error for a missing environment (%j) that shows how to name one', (name) =>
-    expect(messageOf(() => readEnvironment(name))).toContain('-c env=dev'),
+  test.each([undefined, ''])(
+    'cause an error that shows how to name an environment if the name is missing (%j)',
+    (name) => expect(messageOf(() => readEnvironment(name))).toContain('-c env=dev'),
   )
 
-  test('reject inherited object properties as names', () =>
+  test('reject a name that every object has as a property, such as toString', () =>
     expect(messageOf(() => readEnvironment('toString'))).toContain('there is no environment'))
 
   test.each([

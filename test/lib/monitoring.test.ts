@@ -50,7 +50,7 @@ test('the alarm of the index lag watches the metric and unit that the indexer em
   expect(lagAlarm?.Properties['Threshold']).toBe(5 * 60_000)
 })
 
-test('the dashboard sums exactly the metrics for all agents that functions emit, once per invocation', () => {
+test('functions emit the metrics for all agents once per invocation, and the dashboard sums exactly these', () => {
   const reported = emitted(`
     const counted = metrics.createRunMetrics('dev', new Map([['default', {}]]))
     counted.observe({ type: 'message.completed', message: { agent: 'default', usage: {} } })
@@ -161,7 +161,7 @@ describe('the alarms', () => {
     )
   })
 
-  test('watch the metrics that AWS recommends for a domain, and replicas if it has nodes for them', () => {
+  test('watch the metrics that AWS recommends for a domain, and replicas only with several nodes', () => {
     const prod = synthesise(environmentNamed('prod'))
     const ofSearch = (made: Synthesised): string[] =>
       ofType(made, 'AWS::CloudWatch::Alarm').flatMap(([, { Properties }]) =>
@@ -185,7 +185,7 @@ describe('the alarms', () => {
     })
   })
 
-  test('report abandoned records, kept or dropped, which Lambda counts only on request', () => {
+  test('report abandoned records, whether kept or dropped; Lambda counts these only on request', () => {
     const parts = alarmOf(dev, 'given-up')['Metrics'] as { MetricStat?: { Metric: { MetricName: string } } }[]
     expect(parts.flatMap(({ MetricStat }) => MetricStat?.Metric.MetricName ?? []).toSorted()).toEqual([
       'DroppedEventCount',

@@ -87,7 +87,7 @@ describe('a new version', () => {
     }
   })
 
-  test('retains the limits of asynchronous calls, including the alias of the sweeper', () => {
+  test('retains the limits of asynchronous invocations, also for the alias of the sweeper', () => {
     const configs = ofType(prod, 'AWS::Lambda::EventInvokeConfig').map(([, { Properties }]) => Properties)
     expect(configs.filter(({ Qualifier }) => Qualifier === '$LATEST')).toHaveLength(1)
     expect(configs).toHaveLength(2)
@@ -114,7 +114,7 @@ describe('settings of the API', () => {
   const vpcEndpoints = ['vpce-0123456789abcdef0', 'vpce-0123456789abcdef1']
   const inner = synthesise(environmentOf({ ...base, vpcEndpoints }))
 
-  test('keep processes warm for callers of the API alone', () => {
+  test('keep only processes of the API warm', () => {
     const warm = synthesise(environmentOf({ ...base, provisionedConcurrency: 3 }))
     const configs = ofType(warm, 'AWS::Lambda::Alias').map(([id, { Properties }]) => [
       /Release([A-Z][a-z]+)/.exec(id)?.[1],

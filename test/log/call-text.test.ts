@@ -14,7 +14,7 @@ describe('call text', () => {
   })
 
   it.each(['{"a":', '[1]', 'null', '"text"', '{"a":1} trailing', 'rm -rf'])(
-    'quotes arguments unchanged when they are malformed or not an object: %j',
+    'quotes malformed arguments and arguments that are no object unchanged: %j',
     (raw) => {
       expect(render(raw)).toBe(`tool(${raw})`)
     },

@@ -20,7 +20,7 @@ async function addTurns(session: string, word: string, turns: number): Promise<v
   await opened.client.importMessages(session, text.join('\n'), { format: 'openai' })
 }
 
-/** Inputs that become visible when scrolling from start to end, once everything is loaded. */
+/** Loads the whole log, scrolls from its start to its end, and returns the inputs that were visible. */
 async function readAll(page: Page, last: string): Promise<string[]> {
   const seen = new Set<string>()
   const look = async (): Promise<void> => {
@@ -39,7 +39,7 @@ async function readAll(page: Page, last: string): Promise<string[]> {
   return [...seen]
 }
 
-/** Resolves once the visible rows are rendered. Until then, the list shows the earlier rows. */
+/** Scrolls the log. Resolves once the visible rows are rendered; until then, the list shows the earlier rows. */
 const scroll = (page: Page, to: string): Promise<void> =>
   page.evaluate(`new Promise((done) => {
     document.querySelector('.scroller').scrollTop ${to}
@@ -48,7 +48,7 @@ const scroll = (page: Page, to: string): Promise<void> =>
 
 const inputs = (word: string, turns: number): string[] => Array.from({ length: turns }, (_, turn) => `${word} ${turn}`)
 
-test('messages added while an old part of the log is shown appear after all messages before them', async () => {
+test('messages that arrive while the start of the log is shown appear after all earlier messages', async () => {
   const { client } = opened
   const { id } = await client.createSession({})
   await addTurns(id, 'old', 100)
@@ -71,7 +71,7 @@ test('a burst of new messages is shown without a gap', async () => {
   expect(await readAll(page, 'new 59')).toEqual([...inputs('old', 2), ...inputs('new', 60)])
 })
 
-test('a session whose log could not be read is retried, and shows no count until it is read', async () => {
+test('a log that could not be read is read again, and the session shows no count until then', async () => {
   const { id } = await opened.client.createSession({})
   await addTurns(id, 'old', 40)
   const page = await opened.show('/')

@@ -13,10 +13,10 @@ const ROOT = resolve(import.meta.dirname, '../../..')
 const EXAMPLE = 'examples/next-chat'
 const KEYS = join(ROOT, 'functions/cli/tooltrail.ts')
 
-/** The built example beside the program, and a browser. */
+/** The built example and the program, both running, and a browser. */
 export interface NextApp {
   readonly url: string
-  /** Errors of the pages, and their requests that hold the key or go to other hosts. */
+  /** Errors of the pages, and forbidden requests: those with the key, and those to other hosts. */
   readonly complaints: string[]
   /** The key that the example's route adds. */
   readonly key: string

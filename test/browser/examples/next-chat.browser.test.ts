@@ -5,7 +5,7 @@ import { isWhole } from '../../whole.ts'
 import { openNextApp } from './next-app.ts'
 import type { NextApp } from './next-app.ts'
 
-/** Installing and building the example takes a minute, and needs the package registry. CI tests its route only. */
+/** Installing and building the example takes a minute and needs the package registry. CI tests only the example's route. */
 describe.runIf(isWhole)('the example next-chat', () => {
   let app: NextApp
   beforeAll(async () => {
@@ -47,7 +47,7 @@ describe.runIf(isWhole)('the example next-chat', () => {
     await page.getByText('current_time said:').waitFor()
   })
 
-  test('regenerates an answer and edits a message, which replace the earlier runs', async () => {
+  test('regenerates an answer and edits a message; both replace earlier runs', async () => {
     const page = await app.show('/')
     await send(page, 'hello')
     await page.getByText('you said "hello"').waitFor()
@@ -67,7 +67,7 @@ describe.runIf(isWhole)('the example next-chat', () => {
     expect(log.filter(({ role }) => role === 'user')).toHaveLength(3)
   })
 
-  test('resumes a run after a reload, which does not cancel it', async () => {
+  test('does not cancel a run on a reload, and then resumes the run', async () => {
     const page = await app.show('/')
     await send(page, 'wait 5 seconds')
     await page.getByText('demo_wait').waitFor()
@@ -78,7 +78,7 @@ describe.runIf(isWhole)('the example next-chat', () => {
     expect(await messages(page)).toHaveLength(2)
   })
 
-  test('continues a run whose user looks at another chat', async () => {
+  test('continues a run while its user looks at another chat', async () => {
     const page = await app.show('/')
     await send(page, 'wait 3 seconds')
     await page.getByText('demo_wait').waitFor()

@@ -2,9 +2,9 @@ import { crc32, deflateSync } from 'node:zlib'
 
 const SIGNATURE = Buffer.from('89504e470d0a1a0a', 'hex')
 const MAX_COLORS = 256
-/** Number of the most frequent colors, all of which are kept. They are backgrounds, which differ little. */
+/** Number of the most frequent colors. All of them are kept, because they are backgrounds, which may look equal. */
 const GROUNDS = 12
-/** Sum of the squared differences of red, green and blue, below which two colors look equal. */
+/** Two colors look equal if the sum of the squared differences of red, green and blue is below this value. */
 const SAME = 300
 
 /** In the browser: the pixels of a PNG, as RGBA in base64. */
@@ -19,8 +19,8 @@ export const READ_PIXELS = `async (picture) => {
 }`
 
 /**
- * Encodes opaque RGBA pixels as a PNG with a palette: the background colors and the frequent colors. Each other color becomes the
- * nearest of these.
+ * Encodes opaque RGBA pixels as a PNG with a palette: the background colors and other frequent colors. Each color outside
+ * the palette becomes the nearest color of the palette.
  */
 export function smallPng(pixels: Uint8Array, width: number): Buffer {
   const height = pixels.length / 4 / width

@@ -33,12 +33,12 @@ const AGENTS = {
   writer: { ...AGENT, model: 'openai/gpt-5.4' },
 }
 
-/** How far the program's clock is behind. Sessions of earlier days are created first. */
+/** Milliseconds by which the program's clock is behind. Sessions of earlier days are created first. */
 let behind = 0
 const system = createSystemClock()
 const clock = { ...system, now: () => system.now() - behind }
 
-/** Returns the next step, from the newest input and the completions after it. */
+/** Returns the step that follows the newest input and the completions after that input. */
 function nextStep({ messages }: ModelRequest): Step {
   const at = messages.findLastIndex(({ role }) => role === 'user')
   const [part] = messages[at]?.parts ?? []
@@ -127,7 +127,7 @@ async function makeSessions(client: Client): Promise<void> {
 const weekday = (at: number): string => new Date(at).toLocaleDateString('en', { weekday: 'long', timeZone: 'UTC' })
 const titleOfTest = (ago: number): string => (ago === 1 ? 'The flaky test of retries' : 'A test of retries fails')
 
-/** Views by the name of their picture: the address, the text that shows readiness, and the actions before the picture. */
+/** Views by picture name: the address, a text that the loaded view contains, and actions before the picture is taken. */
 const VIEWS: { readonly [name: string]: readonly [string, string, ((page: Page) => Promise<void>)?] } = {
   sessions: ['/sessions/invoices', 'come to 48,210.40 EUR', narrow],
   conversation: ['/sessions/deploy-42', 'needs your decision', openCall],

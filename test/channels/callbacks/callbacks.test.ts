@@ -115,7 +115,7 @@ test('a callback is kept as failed after the last attempt, and is sent again on 
   await expect.poll(() => receiver.requests.length).toBe(11)
 })
 
-test('a callback whose workers keep crashing fails with that reason, and can be sent again on request', async () => {
+test('a callback whose workers keep crashing fails, reports the crashes, and can be sent again on request', async () => {
   await open([{ text: 'Hello.' }])
   receiver.respond = () => ({ status: 503 })
   const run = await send()
@@ -237,7 +237,7 @@ test('unknown names are rejected with their path, and nothing is stored', async 
   expect(await harness.ports.outbox.pending({ tenant: 'default', session: 's' }, 1)).toEqual([])
 })
 
-test('sending a callback again needs the scope admin and its agent; other tenants and owners see nothing', async () => {
+test('a redelivery needs an admin key for the agent; other tenants and owners see no callback', async () => {
   await open([{ text: 'Hello.' }])
   const run = await send()
   await expect.poll(() => list('?status=delivered')).toHaveLength(1)

@@ -71,7 +71,7 @@ test("a refused delivery is accepted into a new session after the conversation's
   expect(await deliver('second')).toMatch(/^order-7-2/)
 })
 
-test('a conversation stays in its new session when the first id becomes available again', async () => {
+test('a conversation stays in its new session even when its first session id becomes available again', async () => {
   await deliver('first')
   await remove('order-7')
   const second = await deliver('second')

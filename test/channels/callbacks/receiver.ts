@@ -16,7 +16,7 @@ export interface Received {
 export interface Receiver {
   readonly url: string
   readonly host: string
-  /** Every accepted request, in order. The package that receivers use checks its signature. */
+  /** Every accepted request, in order. Each signature was checked with the package that receivers use. */
   readonly requests: Received[]
   /** Response to the next requests. Undefined: no response. */
   respond: (request: Received) => { status: number; headers?: Record<string, string> } | undefined

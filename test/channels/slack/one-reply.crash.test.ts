@@ -117,7 +117,10 @@ function askInThread(): Asked {
   }
 }
 
-/** `WHOLE=1`: a kill before and after each call. Otherwise, a kill after each odd call; the third call opens the stream. */
+/**
+ * With `WHOLE=1`, a process is killed before and after each call. Otherwise, it is killed only after each odd call, such as
+ * the third call, which opens the stream.
+ */
 const callsOf = (count: number, ask: () => Asked, name: string) =>
   Array.from({ length: count }, (_, index) => index + 1).flatMap((at) =>
     (['before', 'after'] as const)
@@ -148,11 +151,11 @@ describe('a process that dies at a call to Slack leaves one reply with the whole
       }
       const { channel, thread, event, input } = ask()
       void first.deliver(event)
-      // A slow machine may make fewer calls, so the program may not be killed.
+      // A slow machine may make fewer calls. In that case, the program is not killed.
       const isReached = async (): Promise<boolean> => slack.calls.length >= at || isDelivered(first, thread, channel)
       await expect.poll(isReached).toBe(true)
       const second = start(LATER)
-      // Slack redelivers an event without a 200.
+      // Slack redelivers an event until it gets a 200.
       await expect.poll(async () => (await second.deliver(event)).status).toBe(200)
       await expect.poll(() => isDelivered(second, thread, channel)).toBe(true)
       expectOneReply(thread, channel)

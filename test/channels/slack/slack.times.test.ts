@@ -30,7 +30,7 @@ test('the first words are sent immediately', async () => {
   harness = await openSlackHarness({
     script: [
       async function* () {
-        // Waits longer than the start of a run, so that Slack shows the run without text first.
+        // Waits longer than a run needs to start. As a result, Slack first shows the run without text.
         await new Promise((resolve) => setTimeout(resolve, 100))
         yield { type: 'text.delta', part: 0, text: 'At once.' }
         first.resolve()

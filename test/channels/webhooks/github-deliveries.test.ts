@@ -54,7 +54,7 @@ async function inputs(): Promise<readonly { readonly user?: string; readonly tex
   }))
 }
 
-test('an issue that is opened and reopened is an input of its session both times', async () => {
+test('an issue that is opened and reopened becomes two inputs of one session', async () => {
   await open()
   const [first, second] = ['72d3162e-cc78-11e3-81ab-4c9367dc0958', '81ab162e-cc78-11e3-81ab-4c9367dc0958']
   expect(await send('issues', first, issueDelivery('opened'))).toMatchObject({

@@ -7,7 +7,7 @@ import type { ScriptedProgram } from '../../e2e/scripted-program.ts'
 
 const SECRET = 'a-secret-of-a-webhook-for-this-test'
 const SLOW_BODIES = 40
-/** Bytes of a slow body that arrive at once. Together, the bodies exceed the budget of a sender. */
+/** Bytes that each slow body sends at once. All slow bodies together exceed the budget of a sender. */
 const FIRST_BYTES = 3_000_000
 const hook = {
   verify: { preset: 'github', secrets: ['${secret:HOOK}'] },

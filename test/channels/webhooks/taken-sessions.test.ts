@@ -63,7 +63,7 @@ test('deliveries whose session id is in use go to one replacement session, even 
   expect((await reader.runs(keyOf('s-7'), { limit: 9 })).runs).toEqual([])
 })
 
-test('a session that a key creates beforehand under a replacement id changes nothing', async () => {
+test('a session with a replacement id, created beforehand by a key, does not affect deliveries', async () => {
   await open()
   await takeId(replacementOf('s-7'))
   expect(await deliver()).toBe('s-7')

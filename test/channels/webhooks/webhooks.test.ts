@@ -113,7 +113,7 @@ test.each(['orders', 'issues', 'plain', 'keyed'])('the sample delivery of %s sta
   expect(await sessions()).toHaveLength(1)
 })
 
-test('a name that is not valid in an address gets 404', async () => {
+test('a malformed escape in the name of a webhook gets 404', async () => {
   await open()
   expect((await post('%E0%A4%A', {}, bearer)).status).toBe(404)
 })
@@ -183,7 +183,7 @@ test('deliveries whose ids differ only after 2,048 characters are two runs, also
   await expect.poll(() => inputs('one')).toEqual(['number 1', 'number 2'])
 })
 
-test('a delivery that an earlier version accepted is recognised by its shown id', async () => {
+test('a delivery that an earlier version stored under its plain id is still recognised', async () => {
   await open()
   const { received, clock } = harness.ports
   const until = clock.now() + 60_000
@@ -204,7 +204,7 @@ test('owners that are too long are truncated, and stay distinct if they differ o
   for (const owner of owners) expect(owner?.length === 256 && owner.isWellFormed()).toBe(true)
 })
 
-test("a session of another owner under a conversation's id gets none of the conversation's messages", async () => {
+test("another owner's session gets no messages of a conversation, even if it has the conversation's id", async () => {
   await open()
   const make = (session: string, owner: string, ownerBound: boolean) =>
     harness.ports.sessions.create({

@@ -102,7 +102,7 @@ describe('npm run smoke', () => {
     ])
   })
 
-  test('reports the first failure, and the session that it could not delete', async () => {
+  test('reports the first failure, and the session that could not be deleted', async () => {
     const proxy = await startFaultProxy(program.client.url)
     const body = JSON.stringify({ status: 500 })
     proxy.decide(({ path, method }) =>

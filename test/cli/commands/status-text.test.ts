@@ -36,7 +36,7 @@ test('an index that fails needs attention', () => {
   expect(needsAttention(status)).toBe(true)
 })
 
-test('status reports that it wakes a serverless index; a domain needs no such note', () => {
+test('the status notes that counting documents wakes a serverless index; a domain has no such note', () => {
   expect(statusText(WELL)).toMatch(/^ {2}Search +serverless; counting its documents wakes a sleeping index/m)
   expect(statusText({ ...WELL, domain: { green: true, text: 'Green' } })).not.toContain('wakes')
 })

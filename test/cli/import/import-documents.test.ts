@@ -161,7 +161,7 @@ test("a session of Claude Code has the user's title, otherwise the program's tit
   expect([long?.startsWith('Zürich 🎉'), long?.length, long?.isWellFormed()]).toEqual([true, 500, true])
 })
 
-test("a program's later title replaces its earlier title and the input's, but not the user's title", async () => {
+test('a later title of the program replaces every earlier title, except a title that the user set', async () => {
   const talk = [claude('user', 'hi', 'late'), claude('assistant', 'yo', 'late')]
   write('late.jsonl', lines(...talk))
   await run('claude-code')

@@ -52,7 +52,7 @@ test('an output that Claude Code stores in a separate file is imported completel
   expect(data).toHaveLength(1)
 })
 
-test('a background sub-agent, and one that no session waits for, have their own conversations', async () => {
+test('a background sub-agent and a sub-agent that no session waits for have their own conversations', async () => {
   const id = '0b9f1c1e-1111-4222-8333-444455556662'
   const agent = (name: string): object[] => [
     record(id, 'user', `task of ${name}`, { isSidechain: true, agentId: name }),

@@ -145,7 +145,7 @@ describe('sessions of Claude Code', () => {
     ])
   })
 
-  test('are reported by their first lines and a count of the others if they are not session files', async () => {
+  test('with many invalid lines are reported by the first ten of these and a count of the others', async () => {
     const path = writeOld('notes.jsonl', `${'no JSON\n'.repeat(300)}${returned('nobody', 'x')}`)
     await run('claude-code')
     const reported = (line: number): string => `${path}:${line}: is not JSON`

@@ -13,7 +13,7 @@ const ID = '11111111-1111-4111-8111-111111111111'
 /** Slightly more than a day, because file times have fractions of milliseconds. */
 const DAY_MS = 24 * 3_600_000 + 10
 
-/** A line of Claude Code, at this second. */
+/** Builds a line of Claude Code whose timestamp has this second. */
 const line = (second: number, role: 'user' | 'assistant', message: object, more: object = {}) => ({
   type: role,
   uuid: `${role}-${second}`,
@@ -48,7 +48,7 @@ const SESSION = [
   says(12, 'c', calls('t4', 'Bash')),
   returns(13, 't4'),
   returns(16, 't3', 'scout'),
-  // The form of older versions: the sub-agent is in its leader's file.
+  // In older versions, the lines of a sub-agent are in the file of its leader.
   says(17, 'd', calls('t5', 'Task')),
   line(18, 'user', { content: 'look there' }, SIDE),
   says(19, 'e', text('nothing there'), SIDE),
@@ -121,7 +121,7 @@ test.each([
   expect(most).toBe(whole.length - open)
 })
 
-test('a sub-agent belongs to the call that resumes it, or after a day without result to its first', async () => {
+test('a resumed sub-agent belongs to the resuming call; after a day without a result, to its first call', async () => {
   const path = join(folder, `open-${ID}.jsonl`)
   const of = async (lines: readonly Line[], idle: number) => {
     const messages = await messagesOf('claude-code', path, lines, { idle, until: AGENT.at(-1)?.timestamp ?? '' })

@@ -68,7 +68,7 @@ test.each(['openai', 'ai-sdk', 'native'] as const)(
       kind === 'native' ? writeOld(name, ...messages) : writeOld(name, JSON.stringify(messages))
     const { open, late } = FILES[kind]
     put(open)
-    // The file of UI messages and that of chat messages are a day old.
+    // The files of UI messages and of chat messages are a day old.
     expect(await run(kind)).toMatchObject({ messages: 3 })
     put(late)
     expect(await run(kind)).toMatchObject({ messages: 2 })

@@ -13,7 +13,7 @@ import { until } from '../../eventually.ts'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const SESSIONS = 12
-/** Number of turns of a session. An import needs more than one step for it. */
+/** Minimum number of turns of a session, so that an import of the session needs more than one step. */
 const MIN_TURNS = 60
 const KILLS = 6
 

@@ -7,9 +7,9 @@ export interface Sentence {
   line: number
   kind: 'comment' | 'test name' | 'prose' | 'cell' | 'paragraph'
   text: string
-  /** Names of the suites around a test, from the outside in. */
+  /** Names of the suites around a test, outermost first. */
   suites?: readonly string[]
-  /** Whether a test name is that of a suite. */
+  /** Whether the name belongs to a suite. */
   isSuite?: boolean
 }
 

@@ -29,7 +29,7 @@ export function createCheckout(folder: string, port: number, logOf: () => string
   }
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
   const env = environmentFor(port)
-  // The tree may change during the run: everything else is read from the copy.
+  // The tree may change while the checks run, so everything from here on is read from the copy.
   const settings = readFileSync(join(folder, SETTINGS))
   return {
     run: (program, ...argv) =>

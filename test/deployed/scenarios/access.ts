@@ -71,7 +71,7 @@ export function declareAccess(system: () => System): void {
     const { client } = system()
     await client.post('/v1/sessions', { id: 'large' })
     const path = '/v1/sessions/large/messages'
-    // Quotes are escaped once here, and must not be escaped again on their way.
+    // Quotes are escaped once here. No step between the client and the function may escape them again.
     const filled = (bytes: number): string => `{"content": "${'\\"'.repeat((bytes - 16) / 2)}"}`
     const taken = await client.send('POST', path, filled(MAX_BODY_BYTES), { prefer: 'respond-async' })
     expect([taken.status, taken.text.slice(0, 200)]).toStrictEqual([202, expect.any(String)])

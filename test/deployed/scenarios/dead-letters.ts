@@ -33,7 +33,7 @@ export function declareDeadLetters(system: () => System): void {
     const pattern = await said(system(), 'spoiled', 'a first word: marzipan')
     const id = nextId(pattern['sk']?.S, Date.now())
     await put(system(), { ...pattern, sk: { S: id }, body: { S: '{"role": "user", "parts": [' } })
-    // Makes each later write of the session fail.
+    // The unreadable row makes each later write of its session fail, so the later word is in another session.
     await said(system(), 'behind', 'a later word: nougat')
     await found(system(), 'nougat')
     const look = { QueueUrl: deployment.output(APP, 'PoisonQueueUrl'), WaitTimeSeconds: 5, VisibilityTimeout: 0 }
@@ -53,12 +53,12 @@ export function declareDeadLetters(system: () => System): void {
     const { pk, sk } = await said(system(), 'unlucky', 'a word that is cut off: saffron')
     await said(system(), 'lucky', 'a word behind: cardamom')
     await found(system(), 'cardamom', GIVEN_UP_MS)
-    // The model's answer quotes the word, and its write is disconnected as well.
+    // The model's answer quotes the word, so the connection of the answer's write is also cut.
     const batches = await within(GIVEN_UP_MS, 'the failed batches', async () => {
       const all = await failedBatches(system())
       return all.length >= 2 && all
     })
-    // Each batch has one record, because a failing batch is halved until it has one record.
+    // Lambda halves a failing batch until one record is left.
     expect(batches.map((batch) => batch.length)).toStrictEqual([1, 1])
     expect(batches.flat()).toContainEqual({ pk, sk })
     const attempts = functions.Indexer.events

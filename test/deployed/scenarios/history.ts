@@ -93,7 +93,7 @@ export async function deleteAndWriteLate({ client, deployment, engines }: System
 
 const prefixOf = (session: string): string => `${createHash('sha256').update(`acme\0${session}`).digest('hex')}/`
 
-/** Creates an expired session, as by the agent's retention days. Returns the key of the expiry. */
+/** Creates a session whose retention days have passed. Returns the key of its expiry row. */
 async function letExpire(system: System, session: string, content: string, isSwept: boolean) {
   const { pk } = await said(system, session, [{ type: 'text', text: content }, IMAGE])
   await found(system, content.split(': ')[1] ?? '')

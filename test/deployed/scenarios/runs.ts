@@ -5,7 +5,7 @@ import type { System } from '../system.ts'
 import { within } from './within.ts'
 
 const ASYNC = { prefer: 'respond-async' }
-/** Duration of a round of the long run, and their number. Together they exceed a worker's time limit. */
+/** Duration of each round of the long run, and the number of rounds. All rounds together exceed a worker's time limit. */
 const ROUND_MS = 2_000
 const ROUNDS = 6
 /** A lease is valid for 60 s, and is checked again at most 60 s later. */

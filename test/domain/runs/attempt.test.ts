@@ -22,7 +22,7 @@ test('the first attempt after a pause has the number 0', () => {
   expect(numberOf({ run, completions: [stored(3)], generation: 6 })).toBeGreaterThan(0)
 })
 
-test('a later attempt has a greater number, by the same holder and by later ones', () => {
+test('a later attempt has a greater number, whether by the same holder or a later holder', () => {
   const numbers = [3, 4, 6].flatMap((generation) =>
     [0, 1, 50].map((discarded) => numberOf({ completions: [stored(3)], generation, discarded })),
   )
@@ -30,6 +30,6 @@ test('a later attempt has a greater number, by the same holder and by later ones
   expect(new Set(numbers).size).toBe(numbers.length)
 })
 
-test('a run that an earlier version started numbers the attempts of each holder', () => {
+test('in a run that an earlier version started, each holder numbers its attempts from 0', () => {
   expect([0, 2].map((discarded) => numberOf({ run: {}, generation: 7, discarded }))).toEqual([0, 2])
 })

@@ -29,7 +29,7 @@ function deploy(settings: EnvironmentSettings): Deployed {
   return { environment, made: synthesise(environment) }
 }
 
-/** Resources that AWS would refuse to update, or would lose, unless the settings already refuse the update. */
+/** Resources that AWS would refuse to update, or would lose. Empty if `checkFixedSettings` already refuses the update. */
 function faultsBetween(before: Deployed, after: Deployed): Replacement[] {
   const outputs = Object.fromEntries(
     Object.entries(before.made.search.findOutputs('*')).map(([name, output]) => [name, String(output['Value'])]),

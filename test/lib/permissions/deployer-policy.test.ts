@@ -12,7 +12,7 @@ const policy = JSON.parse(
   readFileSync(new URL('../../../docs/operations/deployer-policy.json', import.meta.url), 'utf8'),
 ) as { readonly Statement: readonly Statement[] }
 
-test('the policy of deployers names every action, and only resources of Tooltrail if the service allows it', () => {
+test('the policy of deployers has no wildcard action, and only resources of Tooltrail where the service allows it', () => {
   for (const { Sid, Effect, Action, Resource } of policy.Statement) {
     expect(Effect, Sid).toBe('Allow')
     for (const action of Action) expect(action, Sid).toMatch(/^[a-z0-9]+:[A-Za-z]+$/)

@@ -187,7 +187,7 @@ describe('the permissions of the functions', () => {
     )
   })
 
-  test('for a model with an ARN cover that ARN, and for an own profile also its model', () => {
+  test('for a model with an ARN cover that ARN; for an inference profile, also the model behind it', () => {
     const arn = 'arn:aws:bedrock:eu-central-1:111122223333:application-inference-profile/a1b2c3'
     const custom = 'arn:aws:bedrock:eu-central-1:111122223333:provisioned-model/d4e5f6'
     const statementsOf = (model: string): object[] => {

@@ -24,8 +24,8 @@ interface Statement {
 }
 
 /**
- * Returns the resources of each role's rights to actions with this prefix. Each ARN is rendered as text, with `aws` for its
- * partition, which is known only at deployment.
+ * Returns the resources on which roles may execute actions with this prefix. Each ARN is rendered as text. Its partition,
+ * which is known only at deployment, becomes `aws`.
  */
 function resourcesOf(made: Synthesised, action: string): string[] {
   const statements = ofType(made, 'AWS::IAM::Policy').flatMap(

@@ -1,4 +1,4 @@
-/* A clock that is set back by an hour (NTP, a resumed machine) delays no call to Slack by an hour. */
+/* If a clock is set back by an hour (NTP, a resumed machine), calls to Slack are not delayed by that hour. */
 import { expect, test } from 'vitest'
 import { createRateLimits } from '../../../../functions/channels/slack/api/rate-limits.ts'
 

@@ -6,7 +6,7 @@ const open = () => {
   return { time, limits: createRateLimits({ now: () => time.now }) }
 }
 
-test('a second-tier method accepts 20 calls a minute, then waits for the first to expire', () => {
+test('a second-tier method accepts 20 calls a minute; the 21st waits until the first has expired', () => {
   const { time, limits } = open()
   for (let call = 0; call < 20; call++) {
     expect(limits.wait('T1', 'chat.startStream')).toBe(0)

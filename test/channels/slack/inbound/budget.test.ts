@@ -13,7 +13,7 @@ afterEach(() => harness.close())
 const USED_UP = 'What may be used in a day is used up. Please ask again after midnight (UTC).'
 const THREAD = '1700000001.000100'
 
-/** A tenant with a budget of one token per day. The last of the turns uses up this budget. */
+/** Opens a program for a tenant with a budget of one token per day. An added last turn uses up this budget. */
 const open = async (...script: Turn[]): Promise<void> =>
   void (harness = await openSlackHarness({
     script: [...script, { text: 'Hi.' }],

@@ -35,7 +35,7 @@ async function askAndWait(script: Parameters<typeof openSlackHarness>[0]): Promi
   await isDone()
 }
 
-test('an answer asks for a rating; the API and search show the rating at its last message', async () => {
+test('an answer asks for a rating; the API and search show the rating with the last message', async () => {
   await askAndWait({
     script: [{ text: 'Weather first:', calls: [{ name: 'unknown' }] }, { text: 'The weather is fine.' }],
   })

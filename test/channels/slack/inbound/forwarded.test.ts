@@ -267,7 +267,7 @@ test('an event is refused with 503 while Slack does not identify its author', as
   await expect.poll(inputs).toEqual([['hi']])
 })
 
-test('a mention that exists only in blocks addresses the bot; one in a forwarded message does not', async () => {
+test('a mention in blocks alone addresses the bot; a mention in a forwarded message does not', async () => {
   harness = await openSlackHarness()
   const user = { type: 'user', user_id: 'UBOT' }
   await harness.deliver(channelMessage({ ts: nextTs(), text: '', blocks: [richText(section(user, text(' numbat?')))] }))

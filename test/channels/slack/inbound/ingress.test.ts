@@ -86,7 +86,7 @@ describe('a message', () => {
     expect((await harness.http.ports.reader.messages(key, { order: 'ascending', limit: 10 })).messages).toEqual([])
   })
 
-  test('to the bot alone creates a session named by its thread, with the channel as owner', async () => {
+  test('sent directly to the bot creates a session named by its thread, with the channel as owner', async () => {
     harness = await openSlackHarness()
     expect((await harness.deliver(directMessage({ ts: '1700000001.000100', text: 'a &lt; b &amp; c' }))).status).toBe(
       200,
@@ -99,7 +99,7 @@ describe('a message', () => {
     expect(messages[0]).toMatchObject({ role: 'user', user: 'slack-T1-U1' })
   })
 
-  test('that mentions the bot is stored once for its two events, without the mention', async () => {
+  test('that mentions the bot arrives as two events and is stored once, without the mention', async () => {
     harness = await openSlackHarness()
     const words = { ts: '1700000001.000100', text: 'hey <@UBOT> what is <@U2> doing?' }
     await Promise.all([harness.deliver(mention(words)), harness.deliver(channelMessage(words))])
@@ -127,7 +127,7 @@ describe('a message', () => {
     expect(inputs()).toEqual(['hello'])
   })
 
-  test('adds the messages of its thread before the first mention, once, with their authors', async () => {
+  test('with the first mention in a thread adds the earlier messages of that thread, with their authors', async () => {
     harness = await openSlackHarness()
     const { slack } = harness
     const thread = slack.write({ channel: 'C1', user: 'U7', text: 'the build is\nred' })
@@ -224,7 +224,7 @@ test('a body over 4 MB is rejected with 413', async () => {
   expect(response.status).toBe(413)
 })
 
-test('a body that is too large is read completely, so that its sender reads the response', async () => {
+test('a body that is too large is read completely, so that its sender can read the response', async () => {
   harness = await openSlackHarness()
   let left = 6
   const body = new ReadableStream<Uint8Array>(
@@ -255,7 +255,7 @@ test('a person outside the lists of channels and users gets no run, and one noti
   ])
 })
 
-test('a workspace in the settings has its own tenant, agent and token; a channel may have an agent', async () => {
+test('the settings may name a tenant, agent and token for a workspace, and an agent for a channel', async () => {
   harness = await openSlackHarness({
     slack: {
       channels: { C9: { agent: 'other' } },
@@ -275,7 +275,7 @@ test('a workspace in the settings has its own tenant, agent and token; a channel
   })
 })
 
-test('events are refused with 503 until Slack identifies the bot: Slack delivers them again', async () => {
+test('events get 503, so that Slack delivers them again, until Slack identifies the bot', async () => {
   harness = await openSlackHarness()
   harness.slack.fault = () => 'broken'
   const event = directMessage({ ts: '1700000001.000100', text: 'hello' })

@@ -1,5 +1,5 @@
 /* Evidence, deliveries: A message in Slack names the person who decided. The bot reads the newest messages of a long thread. */
-/* A bot mentioned in a long thread reads the newest messages, and the number of missing ones. */
+/* A bot mentioned in a long thread reads the newest messages. The input reports the number of omitted earlier messages. */
 import { expect, test } from 'vitest'
 import { readInput } from '../../../../functions/channels/slack/inbound/read-input.ts'
 import { threadMessages } from '../../../../functions/channels/slack/inbound/thread-messages.ts'

@@ -35,8 +35,8 @@ test('Retry runs the message again, also if messages were imported after the fai
 const DAY_MS = 86_400_000
 
 /**
- * A worker died after it had accepted the run, before it could record this. The program starts again after a day. Returns how
- * many runs the session then has.
+ * Acts like a worker that accepted the run, but died before it could store the delivery as delivered. Delivery resumes
+ * after a day. Returns the number of the session's runs.
  */
 async function runsAfterADay(kind: string): Promise<number> {
   const { outbox, sessions, reader } = harness.http.ports

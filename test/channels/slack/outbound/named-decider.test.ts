@@ -1,7 +1,7 @@
 /* Evidence, deliveries: A message in Slack names the person who decided. The bot reads the newest messages of a long thread. */
 /*
- * A message in Slack names only the person who decided. Here a call is decided over the API. U1 then presses a button in Slack
- * before the run ends, which has no effect.
+ * A message in Slack names only the person who decided. In this test, a call is decided over the API. Before the run ends,
+ * U1 presses a button in Slack. The press has no effect.
  */
 import { afterEach, expect, test } from 'vitest'
 import type { Turn } from '../../../agent/harness.ts'
@@ -19,7 +19,7 @@ test.each([
   [true, 'tooltrail_approve', 'approved'],
   [false, 'tooltrail_deny', 'denied'],
 ] as const)(
-  'after approve=%s by the API, a later press of %s shows %s, and names no person',
+  'after a decision over the API (approve=%s), a press of %s shows %s and names no person',
   async (approve, press, word) => {
     const last = streamed(['Do', 'ne.'])
     const script: Turn[] = [{ calls: [{ name: 'guarded', arguments: '{"secret":"x"}' }] }, last.turn]

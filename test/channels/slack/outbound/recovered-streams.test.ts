@@ -13,7 +13,10 @@ const deliveryOf = (id: string, ts: string | undefined): Delivery => ({
   state: { parts: [{ from: 0, stream: true, ...(ts === undefined ? {} : { ts }) }] },
 })
 
-/** Returns the stream that the second reply chooses among these streams of the thread. The first reply has recorded `ofFirst`. */
+/**
+ * Lets the second reply find these streams in the thread, and returns the stream that it continues. The first reply has
+ * recorded the stream `ofFirst`.
+ */
 async function streamOfSecond(ofFirst: string | undefined, streams: readonly string[]): Promise<unknown> {
   const delivery = deliveryOf('2', undefined)
   const messages = streams.map((ts) => ({ ts, user: 'UBOT', streaming_state: 'in_progress' }))
@@ -35,7 +38,7 @@ test.each([
   ['unknown', undefined, ['2.0'], undefined],
   ['unknown', undefined, ['2.0', '3.0'], '3.0'],
 ] as const)(
-  'after a cancelled reply with a %s stream (%s), the next finds the streams %j and continues %s',
+  'after a cancelled reply with a %s stream (%s), the next reply finds %j and continues %s',
   async (_, first, all, own) => {
     expect(await streamOfSecond(first, all)).toBe(own)
   },

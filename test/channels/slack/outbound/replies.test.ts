@@ -50,7 +50,7 @@ test('text is streamed in chunks while the model produces it, and never sent in 
 })
 
 test('tools are shown with name and state; no text of a call or a result reaches Slack', async () => {
-  // The tool ends while its message streams. The response follows before the next update to Slack.
+  // The tool ends while the text before its call is streamed. The next completion follows before the next update to Slack.
   const execute: typeof leakyTool.execute = async (...call) => {
     await expect.poll(() => methods()).toContain('chat.startStream')
     return leakyTool.execute(...call)
@@ -73,7 +73,7 @@ test('tools are shown with name and state; no text of a call or a result reaches
   expect(shown.at(-1)).toMatchObject({ title: 'leaky', status: 'complete' })
 })
 
-test("Slack gets no text of failed calls, failed runs, or members' texts and calls", async () => {
+test("Slack gets no text of a failed call, a failed run, a member, or a member's call", async () => {
   const task = JSON.stringify({ member: 'clerk', task: 'SECRET-TASK' })
   harness = await openSlackHarness({
     script: [

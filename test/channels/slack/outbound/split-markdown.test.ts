@@ -110,7 +110,7 @@ describe('a split answer', () => {
     )
   })
 
-  test('keeps the positions at which its chunks end when the answer grows', () => {
+  test('has chunk ends that do not move when the answer grows', () => {
     fc.assert(
       fc.property(document, document, (text, more) => {
         if (text.length < 13_000) return
@@ -154,7 +154,7 @@ test.each([
   for (const { shown } of pieces.slice(1)) expect(shown).toMatch(/^```bash\n/)
 })
 
-test('a line in code that looks like a fence does not count as one', () => {
+test('a line of code that looks like a fence is not treated as a fence', () => {
   for (const text of [
     `\`\`\`md\n${'x y z\n        ```\n'.repeat(1_200)}\`\`\`\nend`,
     `${'Text.\n\n        ```\n\n'.repeat(900)}end`,

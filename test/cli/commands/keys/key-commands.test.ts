@@ -23,7 +23,7 @@ function harness(declared?: () => ReadonlySet<string>) {
 }
 
 describe('tooltrail keys', () => {
-  test('create prints the key once and keeps only its hash', async () => {
+  test('"create" prints the key once and keeps only its hash', async () => {
     const { stored, run } = harness()
     const printed = await run(
       'create --tenant acme --scope read,write --owner me --rps 5 --active-runs 2 --open-calls 3',
@@ -57,7 +57,7 @@ describe('tooltrail keys', () => {
     })
   })
 
-  test('--agent names the agents that a key may use, and list shows them', async () => {
+  test('"--agent" names the agents that a key may use, and "list" shows these agents', async () => {
     const { stored, run } = harness()
     await run('create --tenant a --scope write --agent helper --agent researcher --agent helper')
     expect([...stored.values()]).toMatchObject([{ agents: ['helper', 'researcher'] }])
@@ -104,13 +104,13 @@ describe('tooltrail keys', () => {
     expect(await run(`revoke ${two}`)).toContain('npx tooltrail keys create')
   })
 
-  test('create makes a new secret each time', async () => {
+  test('"create" makes a new secret each time', async () => {
     const { stored, run } = harness()
     for (let count = 0; count < 3; count++) await run('create --tenant a --scope admin')
     expect(stored.size).toBe(3)
   })
 
-  test('list shows the keys of one tenant or all', async () => {
+  test('"list" shows the keys of one tenant or all', async () => {
     const { run } = harness()
     expect(await run('list')).toBe('There are no keys.\n')
     await run('create --tenant a --scope read')
@@ -119,7 +119,7 @@ describe('tooltrail keys', () => {
     expect(await run('list --tenant b')).toMatch(/^key_\S+ {2}tenant b {2}read {2}created \S+Z\n$/)
   })
 
-  test('revoke reports whether the key existed', async () => {
+  test('"revoke" reports whether the key existed', async () => {
     const { stored, run } = harness()
     for (let count = 0; count < 2; count++) await run('create --tenant a --scope read')
     const [key] = stored.values()
@@ -129,7 +129,7 @@ describe('tooltrail keys', () => {
     )
   })
 
-  test('cap changes the named caps of a key and keeps the others', async () => {
+  test('"cap" changes only the caps that are named', async () => {
     const { stored, run } = harness()
     await run('create --tenant a --scope write --rps 50 --active-runs 7 --tokens-per-day 9')
     const [{ id } = { id: '' }] = stored.values()
@@ -139,7 +139,7 @@ describe('tooltrail keys', () => {
     expect([...stored.values()][0]?.caps).not.toHaveProperty('tokensPerDay')
   })
 
-  test('cap reports a key that does not exist, and one that is revoked', async () => {
+  test('"cap" reports a missing key and a revoked key', async () => {
     const { stored, run } = harness()
     await run('create --tenant a --scope write')
     const [{ id } = { id: '' }] = stored.values()
@@ -166,7 +166,7 @@ describe('tooltrail keys', () => {
     expect(await run('list')).toContain(`expired ${time}`)
   })
 
-  test('list --json prints every field of each key on one line', async () => {
+  test('"list --json" prints every field of each key on one line', async () => {
     const { stored, run } = harness()
     await run(
       'create --tenant a --scope read,write --name pipeline --expires 2027-01-31 --owner me --agent helper --rps 5',
@@ -195,7 +195,7 @@ describe('tooltrail keys', () => {
     expect(await harness().run('list --json')).toBe('')
   })
 
-  test('list and create show no control characters of an owner', async () => {
+  test('"list" and "create" show no control characters of an owner', async () => {
     const { run } = harness()
     const owner = 'o\u001B]0;title\u0007'
     for (const printed of [await run(`create --tenant t --scope read --owner ${owner}`), await run('list')]) {

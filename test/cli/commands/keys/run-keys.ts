@@ -2,7 +2,7 @@ import { addKeyCommands } from '../../../../functions/cli/commands/keys/key-comm
 import type { KeyDependencies, Printed } from '../../../../functions/cli/commands/keys/key-command.ts'
 import { createProgram } from '../../../../functions/cli/global-options.ts'
 
-/** Runs `tooltrail keys` with these arguments, and returns what it would print. Rejects with the error of a mistake. */
+/** Runs `tooltrail keys` with these arguments. Returns the text to print, or rejects with the error to report. */
 export async function runKeys(dependencies: KeyDependencies, argv: readonly string[]): Promise<Printed> {
   let printed: Printed | undefined
   const program = createProgram()

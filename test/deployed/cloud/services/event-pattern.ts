@@ -1,7 +1,7 @@
 /**
- * Whether an event passes a filter pattern of Lambda or EventBridge. The event must have every key of the pattern, with
- * one of its values or under one of its rules. DynamoDB's numbers are texts, so `numeric` never matches them. Throws
- * for an unknown rule.
+ * Whether an event passes a filter pattern of Lambda or EventBridge. For each key of the pattern, the event must have a
+ * value that equals one of the pattern's values or satisfies one of its rules. DynamoDB's numbers are texts, so `numeric`
+ * never matches them. Throws for an unknown rule.
  */
 export function matchesPattern(pattern: unknown, event: unknown): boolean {
   if (!isObject(pattern)) throw new Error(`not a pattern: ${JSON.stringify(pattern)}`)

@@ -8,7 +8,7 @@ import { createFunctionPool } from './function-pool.ts'
 import type { FunctionPool } from './function-pool.ts'
 import { eventually, PROMISED_TIME_RETRIES } from '../../../eventually.ts'
 
-/** A function with every known fault of functions. */
+/** Code of a function that shows each known fault on request. */
 const CODE = `
 let ticks = 0
 setInterval(() => ticks++, 10)

@@ -13,7 +13,7 @@ const SETTLE_MS = 100
 /** A deployed function, with one process per concurrent invocation. */
 export interface FunctionPool {
   readonly settings: LambdaFunction
-  /** Every permission that its calls have needed. */
+  /** Every permission that the function's calls have needed. */
   readonly calls: readonly RecordedCall[]
   /** Events of its invocations, in order. */
   readonly events: readonly unknown[]
@@ -23,10 +23,10 @@ export interface FunctionPool {
   kill(pid: number): Promise<void>
   /** Ends every process; later invocations start cold. */
   recycle(): Promise<void>
-  /** Sets the fault of its later calls. */
+  /** Sets the fault of the function's later calls. */
   disturb(trouble: Trouble): void
   log(): string
-  /** Peak memory of one of its processes, in MB. */
+  /** Peak memory of any process of the function, in MB. */
   peakMb(): number
   /** Calls in flight at the end of an invocation: work that a handler did not await. */
   readonly leftBehind: readonly RecordedCall[]

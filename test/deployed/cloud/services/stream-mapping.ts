@@ -128,7 +128,7 @@ function firstFailure(properties: Properties, batch: readonly StreamRecord[], ou
 const isTooOld = ({ MaximumRecordAgeInSeconds: most }: Properties, [first]: readonly StreamRecord[]): boolean =>
   most >= 0 && Date.now() / 1_000 - (first?.dynamodb.ApproximateCreationDateTime ?? 0) > most
 
-/** An S3 destination gets the complete records; any other destination gets their position. */
+/** An S3 destination gets the complete records; any other destination gets only the position of the records. */
 async function giveUp(
   { properties, s3, stream }: Options,
   batch: readonly StreamRecord[],

@@ -38,7 +38,7 @@ export async function openStream(
 
 function toLambda(record: _Record, sourceArn: string): StreamRecord {
   const plain = JSON.parse(JSON.stringify(record, binaryAsBase64)) as StreamRecord
-  // The engine reports whole minutes. This record was absent at the last poll, so the current time is close enough.
+  // The engine reports whole minutes. The record is newer than the last poll, so the current time is close enough.
   const ApproximateCreationDateTime = Math.floor(Date.now() / 1_000)
   return {
     ...plain,
@@ -47,7 +47,7 @@ function toLambda(record: _Record, sourceArn: string): StreamRecord {
   }
 }
 
-/** Bytes are base64; `JSON.stringify` would make objects of them. */
+/** Encodes bytes as base64, because `JSON.stringify` would turn them into objects. */
 function binaryAsBase64(_: string, value: unknown): unknown {
   return value instanceof Uint8Array ? Buffer.from(value).toString('base64') : value
 }

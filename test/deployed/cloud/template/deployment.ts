@@ -24,7 +24,7 @@ export interface Engines {
   readonly lambda: string
 }
 
-/** Indexes of the functions in the collection. Their alias is `history`. */
+/** Pattern for the functions' indexes in the collection. The alias of these indexes is `history`. */
 const HISTORY_INDEXES = 'history-v*'
 
 /** A resource of a type, with its properties resolved. */

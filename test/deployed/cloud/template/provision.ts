@@ -97,8 +97,8 @@ export const QueueProperties = z.object({
 })
 
 /**
- * Creates a queue with its properties. Returns its address and ARN in the engine. `arnOf` returns the engine's name of an
- * existing queue, the one for dead letters.
+ * Creates a queue with these properties. Returns the queue's address and ARN in the engine. `arnOf` converts the ARN of the
+ * dead-letter queue, which must exist, to its ARN in the engine.
  */
 export async function makeQueue(
   client: SQSClient,

@@ -11,7 +11,7 @@ export const QUEUE_ORIGIN = `https://sqs.${REGION}.amazonaws.com`
 export const SEARCH_ORIGIN = `https://history.${REGION}.aoss.amazonaws.com`
 
 interface Naming {
-  /** The property with its name, if set. */
+  /** The property that sets the resource's name, if there is one. */
   readonly property?: string
   /** The name that CloudFormation would generate from the logical id, if it matters. */
   readonly generate?: (id: string) => string
@@ -32,7 +32,7 @@ const TABLE: Naming = {
   attributes: (_, arn) => ({ StreamArn: `${arn}/stream/1` }),
 }
 
-/** The types of resources that others refer to. A missing type fails with its name. */
+/** Types of resources that other resources refer to. A reference to any other type fails with the name of the type. */
 const NAMING: Readonly<Record<string, Naming>> = {
   'AWS::DynamoDB::Table': TABLE,
   'AWS::DynamoDB::GlobalTable': TABLE,
@@ -75,7 +75,7 @@ const NAMING: Readonly<Record<string, Naming>> = {
   'AWS::ApiGateway::Stage': { property: 'StageName', arn: (name) => name },
   'AWS::OpenSearchServerless::Collection': {
     property: 'Name',
-    // A real resource also has an id.
+    // On AWS, a collection also has an id.
     arn: (name) => arnOf('aoss', `collection/${name}`),
     attributes: (name) => ({ Id: name, CollectionEndpoint: SEARCH_ORIGIN }),
   },
