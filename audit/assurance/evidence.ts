@@ -43,7 +43,7 @@ Every test runs in CI (\`.ci/run\`), and all passed when a commit was taken. Whe
 Transcripts and search quality need [recorded conversations](recorded-conversations.md), which are not part of the repository. Without them, their suites are skipped and say so.
 `
 
-const COMMENTS = [/^\/\* Evidence, (\w+): ((?:(?!\*\/)[^])*?) \*\//gm, /^# Evidence, (\w+): (.*)$/gm]
+const COMMENTS = [/^\/\* Evidence, ([^:]+): ((?:(?!\*\/)[^])*?) \*\//gm, /^# Evidence, ([^:]+): (.*)$/gm]
 
 /** Finds every claim of a test file. In TypeScript, the comment with a claim may have several lines. */
 export const claimsIn = (path: string, text: string): Claim[] =>

@@ -1,4 +1,4 @@
-/* Evidence, typed answers: A request names the format of its answer, in each format of the API. */
+/* Evidence, api: A request names the format of its answer, in each format of the API. */
 import { afterEach, describe, expect, it, test } from 'vitest'
 import { makeTool } from '../agent/harness.ts'
 import { expectJson, openHttpHarness } from './harness.ts'

@@ -1,4 +1,4 @@
-/* Evidence, typed answers: Each provider gets the format and the options in the provider's own form. */
+/* Evidence, api: Each provider gets the format and the options in the provider's own form. */
 import { describe, expect, it, test } from 'vitest'
 import type { ModelRequest } from '../../../functions/domain/model-request.ts'
 import type { JsonFormat } from '../../../functions/domain/runs/request-settings.ts'

@@ -1,4 +1,4 @@
-/* Evidence, typed answers: A final completion that does not fit its format is requested once more, with the faults. */
+/* Evidence, api: A final completion that does not fit its format is requested once more, with the faults. */
 import fc from 'fast-check'
 import { afterEach, describe, expect, test } from 'vitest'
 import { createSystemClock } from '../../../../functions/adapters/memory/system-clock.ts'
