@@ -60,10 +60,12 @@ export function requestBody(budget: BodyBudget): MiddlewareHandler<AppEnv> {
 
 /**
  * Parses a body and keeps its numbers exactly as they were sent. Only numbers that are top-level fields become JavaScript
- * numbers, because they are settings of the request, such as `ttl_days`.
+ * numbers, because they are settings of the request, such as `ttl_days`. A body that is one number becomes a JavaScript
+ * number too, because schemas accept an `ExactNumber` as an object.
  */
 function readBody(text: string): unknown {
   const body = readJson(text)
+  if (isExactNumber(body)) return withPlainNumbers(body)
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return body
   for (const [name, value] of Object.entries(body))
     if (isExactNumber(value)) Object.assign(body, { [name]: withPlainNumbers(value) })

@@ -165,6 +165,16 @@ describe('a request that cannot be served', () => {
     },
   )
 
+  test.each(['5', '1.50', '12345678901234567890', '1e400', '"x"', 'null', '[]'])(
+    'with the body %s, which is no object, responds with 400',
+    async (body) => {
+      for (const path of ['/v1/sessions', '/openai/v1/conversations', '/openai/v1/responses/input_tokens']) {
+        const answer = await expectJson(harness, 400, 'POST', path, body)
+        expect(JSON.stringify(answer)).toContain('the request is not valid: body must be an object')
+      }
+    },
+  )
+
   test('with JSON that is not UTF-8, or nested too deeply, responds with 400', async () => {
     const bytes = new Uint8Array([...Buffer.from('{"content":"'), 0xc3, 0x28, ...Buffer.from('"}')])
     await expectJson(harness, 400, 'POST', '/v1/sessions/s/messages', bytes)
