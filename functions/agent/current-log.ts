@@ -10,9 +10,8 @@ import type { LogReader, MessageQuery } from '../ports/log-reader.ts'
 type Page = Awaited<ReturnType<LogReader['messages']>>
 
 /**
- * Reads logs without superseded messages: those that a request may send. Lists of one run, and single messages and
- * runs, are complete. The replacements of a session are read once. So a reader must not outlive the run, or the
- * request, for which it was made.
+ * Reads logs without superseded messages, because requests must not send them. Reads of one run or of one message include them.
+ * The replacements of a session are read once. So each run and each request needs its own reader.
  */
 export function currentLog(reader: LogReader): LogReader {
   const known = new Map<string, Promise<MessageRange[]>>()
@@ -58,7 +57,7 @@ async function readOutside(
   let characters = 0
   for (const bounds of order === 'ascending' ? outside : outside.toReversed()) {
     const isFull = found.length >= limit || characters >= mostCharacters
-    // A full page reads on only to learn whether a message follows.
+    // If the page is full, one more message is read, to learn whether there are more.
     const rest = isFull ? { limit: 1 } : { limit: limit - found.length, ...restOf(mostCharacters - characters) }
     const page = await reader.messages(key, { ...filters, order, ...bounds, ...rest })
     if (isFull && page.messages.length > 0) return { messages: found, more: true }

@@ -12,7 +12,7 @@ import type { Point } from '../generators/request-points.ts'
 const RUNS = { numRuns: 500 }
 const policy = fc.constantFrom('full' as const, 'conversation' as const)
 
-/** The run that makes the request: the latest one, or an empty id if the log is empty. */
+/** Id of the run that makes the request: the latest run. Empty if the log is empty. */
 const current = (log: readonly Message[]): string => log.at(-1)?.runId ?? ''
 
 describe('replay', () => {

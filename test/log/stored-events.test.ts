@@ -33,7 +33,7 @@ describe('events derived from the log', () => {
     expect(stored(await follow(it, runId))).toEqual(stored(live))
   })
 
-  test('resume at the start of the round of the last received id', async () => {
+  test('resume at the start of the round that contains the last received event', async () => {
     const { it, runId } = await runOfTwoRounds()
     const all = await follow(it, runId)
     const completions = all.filter((event) => event.type === 'message.completed').map((event) => event.id)

@@ -12,7 +12,7 @@ const line = fc.oneof(
 const text = fc.array(line, { maxLength: 8 }).map((lines) => lines.join('\n'))
 
 describe('the title of any input', () => {
-  test('has a letter or digit, one line, whole characters and at most 80 of them', () => {
+  test('is one line of at most 80 whole characters, and has a letter or digit', () => {
     fc.assert(
       fc.property(text, (input) => {
         const title = titleOf(input)
@@ -66,7 +66,7 @@ test.each([
   expect(titleOf(input)).toBe(title)
 })
 
-test('the opening of an input with an image is its text, truncated to 4,000 characters', () => {
+test('the opening of an input with an image has only the text, truncated to 4,000 characters', () => {
   const image = { type: 'image', id: 'x', mediaType: 'image/png', bytes: 1 } as const
   const opening = openingOf([image, { type: 'text', text: `Look\n${'x'.repeat(5_000)}` }])
   expect(opening?.title).toBe('Look')

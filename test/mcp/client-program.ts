@@ -24,7 +24,7 @@ const { toolCalls } = JSON.parse(process.env['MCP_CONFORMANCE_CONTEXT'] ?? '{}')
 const { tools, refused } = await connection.list()
 const shown = tools.flatMap((tool) => nameOf(tool) ?? []).filter((name) => !refused.includes(name))
 const schema = tools.find((tool) => nameOf(tool) === 'json_schema_2020_12_tool') as JsonObject | undefined
-// This tool compares the schema of another one with the schema that the client received.
+// This tool checks the schema that the client received for another tool.
 const ofTool = (name: string): Call =>
   name === 'json_schema_echo'
     ? { name, arguments: { schema: schema?.['inputSchema'] ?? null } }

@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 /** The official conformance suite of the Model Context Protocol, in the version of package.json. */
 const SUITE = resolve(import.meta.dirname, '../../node_modules/@modelcontextprotocol/conformance/dist/index.js')
 
-/** The revisions of the protocol that are served here. */
+/** Protocol revisions that Tooltrail supports. */
 const REVISIONS = ['2025-06-18', '2025-11-25', '2026-07-28']
 
 export interface Scenario {
@@ -24,7 +24,7 @@ interface Check {
   readonly status: 'SUCCESS' | 'FAILURE' | 'WARNING' | 'INFO' | 'SKIPPED'
 }
 
-/** Runs the suite in an empty folder. It has no way to send a key. A failed check is no error here. */
+/** Runs the suite in an empty folder. The suite has no way to send a key. Failed checks are returned, not thrown. */
 async function suite(words: readonly string[]): Promise<{ readonly text: string; readonly checks: readonly Check[] }> {
   const folder = mkdtempSync(join(tmpdir(), 'tooltrail-conformance-'))
   try {
@@ -43,7 +43,7 @@ async function suite(words: readonly string[]): Promise<{ readonly text: string;
   }
 }
 
-/** Lists the scenarios of the suite that are not omitted, once for each revision that they belong to. */
+/** Lists the scenarios that are not omitted, once for each of their revisions. */
 export async function scenariosOf(kind: 'server' | 'client', omitted: Omitted): Promise<Scenario[]> {
   const { text } = await suite(['list', `--${kind}`])
   return [...text.matchAll(/^ +- (\S+) \[(.*)\]$/gm)]

@@ -46,7 +46,7 @@ describe('the link of a hit', () => {
     ['tool_call', 'completed', 'Arguments'],
     ['tool_result', 'completed', 'Result'],
     ['tool_result', 'error', 'Error'],
-  ])('names the part of a call that was found: %s, %s', (role, status, value) => {
+  ])('names the matched part of a call: %s, %s', (role, status, value) => {
     expect(addressOf({ ...hit, role, status } as SearchHit)).toContain(`&in=${value}#`)
   })
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { Session } from '../../functions/client/api-types.ts'
 import { PAGE, withNewest } from '../../page/sessions/session-pages.ts'
 
-/** Sessions used one second after the other, newest first. */
+/** Sessions that were last used one second apart, newest first. */
 const used = (from: number, to: number): Session[] =>
   Array.from({ length: from - to + 1 }, (_, at) => session(from - at, from - at))
 const session = (name: number, second: number): Session =>
@@ -17,7 +17,7 @@ test('newer sessions are added before the loaded ones, and no session is lost', 
   expect(after.next).toBe('below')
 })
 
-test('the list restarts if there are more newer sessions than one page has, so that none is missing', () => {
+test('the list restarts if one page cannot hold all newer sessions, so that none is missing', () => {
   const known = { sessions: used(150, 1), next: 'below' }
   // One of the loaded sessions was also used again.
   const data = [session(7, 240), ...used(239, 240 - PAGE + 1)]

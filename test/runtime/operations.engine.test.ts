@@ -97,14 +97,14 @@ withEngines(['dynamodb', 's3', 'sqs', 'opensearch'], (endpoints) => {
       })
     })
 
-    test('keys creates the first key of a deployment', async () => {
+    test('`keys` creates the first key of a deployment', async () => {
       const { code, out } = await run('keys', '--env', 'dev', 'create', '--tenant', 'acme', '--scope', 'admin')
       const found = await createDynamoKeyStore(rows).find(hashKeySecret(out.split('\n')[0] ?? ''))
       expect({ code, found }).toMatchObject({ code: 0, found: { tenant: 'acme', scopes: ['admin'] } })
       expect((await run('keys', '--env=dev', 'list')).out).toContain('acme')
     })
 
-    test('status reports an empty index, rebuild fills it, and documents that cannot be indexed are listed', async () => {
+    test('`status` reports an empty index, `rebuild` fills it, and documents that cannot be indexed are listed', async () => {
       const before = await run('status', '--env', 'dev')
       expect(before.out).toContain('! The index is empty: npx tooltrail rebuild --env dev')
       expect(before.code).toBe(2)
@@ -119,7 +119,7 @@ withEngines(['dynamodb', 's3', 'sqs', 'opensearch'], (endpoints) => {
       expect(after.out).toMatch(/^ {2}Search +Green, data nodes: 2, unassigned shards: 0$/m)
     })
 
-    test('redrive indexes dead letters from their current rows and retains those that fail again', async () => {
+    test('`redrive` indexes dead letters from their current rows and retains those that fail again', async () => {
       const { sessions } = await writeCorpus(rows, 3, 60)
       const stale = (await Promise.all(sessions.map(staleRecords))).flat()
       await s3.send(
@@ -143,7 +143,7 @@ withEngines(['dynamodb', 's3', 'sqs', 'opensearch'], (endpoints) => {
       await expect.poll(() => depth(queues.run)).toBe(1)
     })
 
-    test('status of a healthy deployment fits one screen and suggests no action', async () => {
+    test('`status` of a healthy deployment fits one screen and suggests no action', async () => {
       await sqs.send(new PurgeQueueCommand({ QueueUrl: queues.indexDeadLetters }))
       control.metrics.set('IndexLag tooltrail dev', [840, 1_210])
       control.metrics.set(`ApproximateAgeOfOldestMessage run-${id}`, [3])
@@ -156,7 +156,7 @@ withEngines(['dynamodb', 's3', 'sqs', 'opensearch'], (endpoints) => {
       expect(code).toBe(0)
     })
 
-    test('status shows the newest errors, whatever characters they contain', async () => {
+    test('`status` shows the newest errors, whatever characters they contain', async () => {
       const timestamp = Date.now()
       control.logs.set('/Worker', [
         { timestamp, message: '{"level":"ERROR","message":"serving a session failed"}\u001b[2J' },

@@ -56,7 +56,7 @@ describe('search_history', () => {
     expect(text).toBe('Nothing in the earlier history matches "git \\"x\\"" (tool shell).')
   })
 
-  it('reports that only one session was searched, if it has no owner and nothing was found', async () => {
+  it('reports that only this session was searched, if it has no owner and the search found nothing', async () => {
     const textOf = async (entries: readonly HistoryEntry[]): Promise<string> => {
       const context = toolContext({
         searchHistory: async () => ({ entries, lacksOwner: true, understood: { terms: [] } }),

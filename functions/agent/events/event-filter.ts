@@ -37,7 +37,7 @@ export function createEventFilter(): EventFilter {
   let emitted = ''
   /** Number of ids kept at the last cleanup: those of the run's own events. */
   let kept = 0
-  /** The last round of each thread; the key is the id of its delegate call's row. */
+  /** The last round of each thread. The key is the row id of the thread's delegate call. */
   const stored = new Map<string, number>()
   const started = new Map<string, number>()
   const threadOf = ({ parentMessageId = '' }: ParentNames): string => parentMessageId

@@ -21,7 +21,7 @@ import type { Place } from './run-messages.ts'
 import { createTimeline } from './run-timeline.ts'
 import { storedEvents } from './stored-run-events.ts'
 
-/** Longest wait for an event. A poll wakes the consumer earlier. */
+/** Longest wait for an event. A poll that finds a change ends the wait earlier. */
 const NEXT_EVENT_TIMEOUT_MS = 60_000
 
 export interface FollowDependencies {
@@ -94,7 +94,7 @@ interface Follower {
   place: Place | undefined
   /** All events up to this position have been emitted by the holder in this process. */
   settled: EventPosition | undefined
-  /** Events of the last live batch that came after the event which required a read of the log. They are shown after that read. */
+  /** The rest of a live batch in which an event required a read of the log. These events are shown after that read. */
   rest: readonly RunEvent[]
 }
 

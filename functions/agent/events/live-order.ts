@@ -6,11 +6,11 @@ import type { EventPosition } from '../../domain/runs/event-position.ts'
 /** Tracks a follower's position in the order of a run's stored events. */
 export interface LiveOrder {
   /**
-   * Returns whether this live event directly follows the last one, and then makes it the last one. If not, the log must
-   * be read.
+   * Returns whether this live event directly follows the last event. If so, the live event becomes the last event. Otherwise,
+   * the log must be read.
    */
   isNext(event: StoredEvent): boolean
-  /** Moves to the position up to which the log has been shown; undefined is the beginning. */
+  /** Moves to the last position that was shown from the log. Undefined: to the beginning. */
   moveTo(position: EventPosition | undefined): void
 }
 
@@ -25,7 +25,7 @@ export function createLiveOrder(): LiveOrder {
       return event.message.sequence < MAX_ROUND_CALLS && event.message.assistantMessageId === round?.message.id
     if (event.type.startsWith('run.')) return event.type !== 'run.paused' && round !== undefined && isLast(round)
     const position = positionOf(event)
-    // Without a last event, only the holder's first event is the next one. It has number 0.
+    // Without a last event, the next event must be the holder's first, which has number 0.
     return position !== undefined && (last === undefined ? position.number === 0 : isNextPosition(position, last))
   }
 

@@ -5,9 +5,9 @@ import type { LogReader } from '../../ports/log-reader.ts'
 
 /** The part of a log around a message. */
 export interface LogWindow {
-  /** Before the message, newest first. */
+  /** Earlier messages, newest first. */
   readonly older: readonly Message[]
-  /** From the message on, oldest first. */
+  /** The message itself and later messages, oldest first. */
   readonly newer: readonly Message[]
   readonly hasOlder: boolean
   readonly hasNewer: boolean

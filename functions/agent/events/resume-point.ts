@@ -8,9 +8,10 @@ import { noticeEvents } from '../../log/run-events.ts'
 import type { LogReader } from '../../ports/log-reader.ts'
 
 /**
- * Finds the message after which a follower resumes its reading of the log. The follower has received the events up to `after`.
- * The leader's round of that event begins after the message. All events of the messages up to it precede that event. Returns
- * undefined if there is no such message, or if the event belongs to another run. The follower then gets all events.
+ * Finds the message after which a follower resumes its reading of the log. `after` is the id of the last event that the
+ * follower has received. All events up to the found message precede that event. The leader's round of that event begins after
+ * the found message. Returns undefined if there is no such message, or if the event belongs to another run. The follower then
+ * gets all events.
  */
 export async function resumePoint(
   reader: LogReader,

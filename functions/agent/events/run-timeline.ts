@@ -10,7 +10,9 @@ import { callCompleted, noticeEvents } from '../../log/run-events.ts'
 import { isResolved, messageEvents, positionOfNotice } from '../../log/stored-events.ts'
 import { messageLength } from '../../log/message-length.ts'
 
-/** An event of the run. For a pause, `calls` has the ids of the rows that it waited for; the event needs these rows. */
+/**
+ * An event of the run. For a pause, `calls` has the row ids of the calls that the pause waited for. The event needs these rows.
+ */
 export interface TimelineEvent {
   readonly event: RunEvent
   readonly calls?: readonly string[]
@@ -226,7 +228,7 @@ function addEnd(ends: ToolMessage[], call: ToolMessage, position: EventPosition)
   ends.splice(place + 1, 0, call)
 }
 
-/** Whether a pause that is not shown yet waited for this call. */
+/** Whether the run waited for this call during a pause that is not shown yet. */
 const isPaused = (state: State, { id }: ToolMessage): boolean =>
   state.notices
     .slice(state.next, endOfNotices(state))

@@ -24,7 +24,7 @@ interface Place {
   readonly policies: Pick<Policies, 'offloadBytes' | 'previewChars'>
 }
 
-/** The fields that a message gets when it is stored here. */
+/** Fields that an import adds to a message. */
 interface Own {
   readonly id: string
   readonly runId: string

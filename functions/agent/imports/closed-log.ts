@@ -64,7 +64,7 @@ export async function lastMessageId(
   return messages[0]?.id
 }
 
-/** Appended to a text of which only the preview is left. */
+/** Appended to a text if only its preview is left. */
 export const LOST_TEXT = '[The full text is no longer available to view]'
 
 /**

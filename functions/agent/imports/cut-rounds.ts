@@ -23,9 +23,9 @@ export interface StepMessages {
 }
 
 /**
- * Splits rounds of an import that are longer than a step. If another write comes between two steps of a round, a request may have
- * been sent before the second one. That request reported the round's open calls as having no result, and later requests must
- * repeat that (promises R5). So these calls become a separate round.
+ * Splits rounds of an import that are longer than a step. If another write comes between two steps of a round, a request may
+ * have been sent before the second step. That request reported the round's open calls as having no result, and later requests
+ * must repeat this report (promises R5). So these calls become a separate round.
  */
 export interface CutRounds {
   /** Records that this message of the source is in the log. */

@@ -50,9 +50,12 @@ export interface Import {
   begin: AppendOptions['begin']
 }
 
-/** Attempts to store one step. An attempt fails only if another writer has changed the session during the attempt. */
+/**
+ * Maximum number of attempts to store one step. An attempt fails only if another writer has changed the session during the
+ * attempt.
+ */
 const ATTEMPTS = 5
-/** Arguments longer than this, in characters, take milliseconds to parse. */
+/** Maximum length, in characters, of arguments that are quick to parse. Longer arguments take milliseconds. */
 const LONG = 64 * 1024
 /**
  * Maximum number of messages, runs and source numbers in a step. A DynamoDB transaction has at most 100 items. The other items

@@ -51,7 +51,7 @@ interface StoredCall {
 interface StoredRound {
   readonly id: string
   /**
-   * The index of each call in the stored completion, by the call's id. If undefined, the calls have their indexes of the source.
+   * The index of each call in the stored completion, by the call's id. If undefined, each call keeps its index in the source.
    */
   readonly places?: ReadonlyMap<string, number>
 }

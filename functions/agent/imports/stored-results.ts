@@ -15,9 +15,9 @@ export interface StoredResults {
 }
 
 /**
- * Finds results by their index among the import's results, because call ids repeat. They repeat even among results whose
- * sources one completion numbers. `newest` iterates over the import's stored results, newest first. It is read only until the
- * wanted result is found.
+ * Finds results by their index among the import's results, because call ids repeat. Even one completion may number the sources
+ * of two results with equal call ids. `newest` iterates over the import's stored results, newest first. It is read only until
+ * the wanted result is found.
  */
 export function createStoredResults(newest: AsyncIterator<ToolMessage, undefined>): StoredResults {
   const places = new WeakMap<MemberCall, number>()

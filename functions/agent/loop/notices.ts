@@ -5,8 +5,8 @@ import type { Thread } from './thread.ts'
 import type { NewNotice } from './writer/run-writer.ts'
 
 /*
- * One function for each notice of the loop. The writer adds the notice's place in the log, and `noticeEvents` makes the same event
- * from it live and from the log.
+ * Each function builds one kind of notice. The writer adds the notice's place in the log. From a live notice and from the same
+ * notice in the log, `noticeEvents` derives equal events.
  */
 
 /** A warning for followers of a run, about the request or the calls of a thread. */
@@ -35,7 +35,7 @@ export const consolidated = (through: string, messages: number): NewNotice => ({
   messages,
 })
 
-/** The place of the ends of calls that clients resolved. */
+/** Marks where followers see the ends of these calls, which clients resolved. */
 export const callsResolved = (calls: readonly ToolMessage[]): NewNotice => ({
   type: 'calls.resolved',
   calls: calls.map(({ id }) => id),

@@ -22,8 +22,8 @@ import { createLeader, remember, takeNote, takeNoteOfSummaries, threadsOf } from
 import type { OpenThread } from './thread.ts'
 
 /**
- * Opens a held run: its agent, model, tools and repaired log; the lease is kept alive from now on. The run is released if it
- * ended here (no agent or model, cancelled) or the lease was lost.
+ * Opens a held run: its agent, model, tools and repaired log. Keeps the lease alive from now on. Returns a released phase if
+ * the lease was lost, or if the run ended here, for example because it was cancelled.
  */
 export async function openRun(ports: LoopDependencies, held: HeldRun): Promise<RunState | ReleasedPhase> {
   const agent = ports.agents.get(held.run.agent)
@@ -51,7 +51,7 @@ export async function openRun(ports: LoopDependencies, held: HeldRun): Promise<R
   return { phase: 'unopened' }
 }
 
-/** A run whose log is read, and whose leader has its tools. */
+/** A run after its log was read and the tools of its leader were opened. */
 interface ReadRun {
   readonly state: RunState
   /** Messages of the run and its members. */

@@ -8,9 +8,9 @@ import { ownMessages, threadsOf } from './thread.ts'
 import type { Thread } from './thread.ts'
 
 /**
- * Emits the ends of calls that clients resolved during the run, once the holder has read their rows. Records the
- * position of these events. Calls that a pause waited for already have a position: their holder has read the run later.
- * For the others, reads the tools, instructions and settings of the requests that brought the results.
+ * Emits the ends of calls that clients resolved during the run, once the holder has read their rows. Records the position of
+ * these events. Calls that a pause waited for already have a position, and the holder read the run after their results. For
+ * other calls, reads the tools, instructions and settings of the requests that brought the results.
  */
 export async function emitResolvedCalls(state: RunState): Promise<void> {
   const placed = new Set(state.context.notices.flatMap((notice) => ('calls' in notice ? notice.calls : [])))
@@ -33,7 +33,7 @@ async function readRequest(state: RunState): Promise<void> {
   state.leader.refusedRound = refusedRound(state.request)
 }
 
-/** The thread's calls from rounds that have a position. Older versions recorded none. */
+/** The thread's calls from rounds that have a position. Rounds of older versions have none. */
 function positionedCalls(thread: Thread): ToolMessage[] {
   const own = ownMessages(thread)
   const rounds = new Set(own.flatMap(({ id, role, position }) => (role === 'assistant' && position ? [id] : [])))

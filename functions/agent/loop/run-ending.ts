@@ -12,7 +12,7 @@ import { assistantMessage } from './run-state.ts'
 import type { EndedPhase, HeldPhases, ReleasedPhase } from './run-state.ts'
 import { openCalls, ownMessages, remember, threadsOf } from './thread.ts'
 
-/** Takeovers without a new message after which a run fails. */
+/** Maximum number of takeovers without a new message. After that, the run fails. */
 const MAX_TAKEOVERS = 3
 
 /**

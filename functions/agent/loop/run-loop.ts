@@ -35,8 +35,8 @@ import { storeRefused, storeRound } from './tools/store-round.ts'
  * 3. Results precede what builds on them. A completion, a steering input, a pause, a hand-off and the end of a run are stored
  *    after all results before them.
  * 4. A decision precedes its request. Truncations, summaries and other forms of a request are stored before it is sent.
- * 5. The end is one write. It stores the last completion with the end of the run, and releases the lease. So do a pause and a
- *    hand-off without a completion.
+ * 5. The end is one write. It stores the last completion with the end of the run, and releases the lease. A pause and a
+ *    hand-off are also one write each, but without a completion.
  * 6. Work stops with its lease. Nothing begins after the signal of the writer has aborted, and the writer stores nothing then.
  * 7. Each completion is counted once: by the write that stores it, or else by the ledger.
  * 8. Events follow their write, in the order in which the writes began.
@@ -85,7 +85,7 @@ interface Stops {
   readonly signal: AbortSignal
 }
 
-/** How the work of a thread is over. Everything else is the same for leaders and members. */
+/** The steps that differ between leaders and members: steering, and the ends of a thread. */
 interface ThreadEnds<Ending> {
   /** Makes queued steering inputs messages of the thread, before a request. */
   steer(): Promise<void>
@@ -149,7 +149,7 @@ async function advance<Ending>(
   }
 }
 
-/** Continues a member as `advance` continues its leader. */
+/** Returns the function that continues a member. Like its leader, the member advances by `advance`. */
 const memberRunner =
   (state: RunState, stops: Stops): RunMember =>
   async (member) => {

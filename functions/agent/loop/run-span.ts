@@ -4,8 +4,8 @@ import type { Run } from '../../domain/runs/run.ts'
 import type { HeldPhases, ReleasedPhase } from './run-state.ts'
 
 /**
- * Does `work` within an `invoke_agent` span of the run (OpenTelemetry's conventions for generative AI). Without a
- * registered SDK, the span does nothing. It holds names, ids and counts, but no content.
+ * Runs `work` within an `invoke_agent` span of the run (OpenTelemetry's conventions for generative AI). Without a
+ * registered SDK, the span does nothing. The span holds names, ids and counts, but no content.
  */
 export async function inRunSpan(state: HeldPhases, work: () => Promise<ReleasedPhase>): Promise<ReleasedPhase> {
   const { run, origin } = state.held

@@ -81,7 +81,7 @@ interface HeldPhase {
   readonly ports: Omit<LoopDependencies, keyof LoopStore | 'emit'>
   /** Retries reads that fail temporarily. */
   readonly reads: LoopReads
-  /** Stores everything that the run stores. */
+  /** Stores all data of the run. */
   readonly writer: RunWriter
   readonly held: Omit<HeldRun, 'lease'>
   readonly leader: Thread
@@ -148,7 +148,7 @@ export const hasSearched = (thread: Thread, calls: readonly ToolCall[] = []): bo
 export function currentAttempt({ held, writer }: HeldPhases, thread: Thread): number {
   const { round, attempts } = thread.discarded
   return attemptNumber({
-    // A pause releases the lease, so the run as it was taken has all of its pauses.
+    // A pause releases the lease. So the run, as it was claimed, contains all of its pauses.
     run: held.run,
     completions: ownMessages(thread).filter((message) => message.role === 'assistant'),
     generation: writer.generation,

@@ -31,7 +31,7 @@ export interface Thread extends ParentNames {
   refusedRound?: number | undefined
   /** The budget of the run, shared by all of its threads. */
   readonly budget: RunBudget
-  /** How many attempts at the completion of this round the holder has discarded. */
+  /** Number of attempts at the completion of `round` that this holder has discarded. */
   readonly discarded: { round: number; attempts: number }
 }
 

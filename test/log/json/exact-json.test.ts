@@ -46,7 +46,7 @@ test('exact numbers are read at any depth', () => {
 test('reading and writing any JSON text keeps the spelling of its numbers', () => {
   fc.assert(
     fc.property(jsonText, (text) => {
-      // `jsonText` has no duplicate names, and no names like array indexes, because JavaScript would change their order.
+      // `jsonText` excludes duplicate names, and names like array indexes: JavaScript would change their order.
       expect(written(text)).toBe(compactJson(text, { from: 0, to: text.length }))
     }),
   )

@@ -54,7 +54,7 @@ describe('the threshold of consolidation', () => {
     expect(conversational(writer.log)).toBe(3)
   })
 
-  it('is not exceeded when it is reached, but by the next message', () => {
+  it('is exceeded by the first message beyond it', () => {
     expect(isDue(POLICY, 100)).toBe(false)
     expect(isDue(POLICY, 101)).toBe(true)
   })
@@ -64,7 +64,7 @@ describe('the threshold of consolidation', () => {
     expect([98, 99, 100, 101].every((count) => isNearlyFull(POLICY, count))).toBe(true)
   })
 
-  it('leaves one message with ratio 0, and is never exceeded with ratio 1', () => {
+  it('keeps one message if the ratio is 0, and is never exceeded if the ratio is 1', () => {
     expect(keptCount({ threshold: 100, keepRecentRatio: 0 })).toBe(1)
     expect(isDue({ threshold: 100, keepRecentRatio: 1 }, 1_000)).toBe(false)
     // In floating point, 0.29 × 100 is slightly less than 29.
@@ -73,7 +73,7 @@ describe('the threshold of consolidation', () => {
 })
 
 describe('a consolidation', () => {
-  it('includes all but the newest messages, and the rounds before the first message that stays', () => {
+  it('includes all messages except the newest, and the rounds before the first message that stays', () => {
     const { log } = exchanges(51, 2)
     const found = collect(log, POLICY)
     const kept = log.filter(({ id }) => id > (found?.through ?? ''))

@@ -106,7 +106,7 @@ describe('a truncation', () => {
     )
   })
 
-  it('never restores removed messages, even after the run whose inputs it kept has ended', () => {
+  it('never restores removed messages, even after the end of the run whose inputs were kept', () => {
     const writer = writeLog().run('long').user('begin')
     for (let round = 0; round < 8; round++)
       writer.assistant(callTo('a', '{}')).result(0, WORDS.repeat(9)).user(`steer ${round}`)
@@ -121,7 +121,7 @@ describe('a truncation', () => {
     expect(weighMessages(sent(writer.log, fit(writer.log, 500, { cut: first })))).toBeLessThan(500)
   })
 
-  it('keeps the inputs of a turn that a run without an input continues', () => {
+  it('keeps the inputs of a turn that is continued by a run without an input', () => {
     const writer = writeLog().run('failed').user('begin')
     for (let round = 0; round < 8; round++) writer.assistant(callTo('a', '{}')).result(0, WORDS.repeat(9))
     const of = { ...measured(writer.log), currentRun: 'goes on' }
@@ -133,7 +133,7 @@ describe('a truncation', () => {
     expect(cutToFit(next, scaleOf(next), 100, NOTHING_OLDER)?.kept[0]).toBe(writer.log[0]?.id)
   })
 
-  it('removes rounds of the current run if nothing else remains, but none of its inputs', () => {
+  it('removes rounds of the current run, but no inputs, if nothing else remains', () => {
     const writer = runs(3).run('now').user('the task')
     for (let round = 0; round < 40; round++) writer.assistant(callTo('a', '{}')).result(0, WORDS.repeat(5))
     writer.user('and be quick')

@@ -15,7 +15,10 @@ interface Loaded {
   readonly read: number
 }
 
-/** Reads a log backwards page by page, like the loop, until `maxTokens` are reached. Also returns the number of messages read. */
+/**
+ * Reads a log backwards page by page, like the loop, until it has read `maxTokens` tokens. Also returns the number of messages
+ * read.
+ */
 function load(
   log: readonly Message[],
   maxTokens: number,
@@ -57,7 +60,7 @@ describe('the loaded part of a log (promises R7)', () => {
     )
   })
 
-  it('is incomplete if a message is skipped, also if the decided context begins in the same page', () => {
+  it('is incomplete if a message is skipped in the page where the decided context begins', () => {
     const { log } = longLog(100)
     const cut = { from: log[20]?.id ?? '', kept: [], messages: 20, conversational: 10 }
     const { messages, isWhole } = load(log, 1_000, log.length, { cut })
@@ -102,7 +105,7 @@ describe('the loaded part of a log (promises R7)', () => {
         )
   })
 
-  it('includes the turn that a run without an input continues', () => {
+  it('includes the turn that is continued by a run without an input', () => {
     const writer = writeLog()
     for (let run = 0; run < 30; run++) writer.run(`run-${run}`).user('what is it?').assistant('an answer '.repeat(99))
     writer.run('failed').user('the task').assistant(callTo('a', '{}')).result(0, 'done').run('again')

@@ -65,7 +65,7 @@ describe('the estimated tokens of a request', () => {
     }
   })
 
-  it('adapt to the cost of another script when it appears', () => {
+  it('adapt when texts in another writing system need more tokens', () => {
     // A tokenizer that needs twice the tokens for Han characters.
     const isHan = (turn: number): boolean => turn >= 10
     const log = countedLog(
@@ -85,7 +85,7 @@ describe('the estimated tokens of a request', () => {
     expect(Math.abs(estimate(counted) / real - 1)).toBeLessThan(0.25)
   })
 
-  it('equal its weight if a provider reports one number for every request', () => {
+  it('equal its weight if a provider reports the same count for every request', () => {
     const log = countedLog(
       20,
       () => WORDS.repeat(40),

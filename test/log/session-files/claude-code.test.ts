@@ -19,7 +19,7 @@ const readAll = (records: readonly object[]) =>
     ({ line, value }) => `${line} ${value['role'] as string} ${(value['parent_tool_call_id'] ?? '') as string}`,
   )
 
-test('a record without content does not use up its id, so a complete copy after it is imported', () => {
+test('a record without content does not use up its id: a later complete copy is imported', () => {
   const said = record('user', 'find it')
   const queued = { type: 'attachment', uuid: 'q', attachment: { type: 'queued_command', prompt: 'and this' } }
   const damaged = [
@@ -79,7 +79,7 @@ test('calls made while other results arrive belong to one completion', () => {
     ...made('m1', 'd'),
     result('d'),
   ]
-  // A line that follows after all calls have results is ignored: the calls' round may already have been imported.
+  // A line after the last result starts a new completion: the earlier completion may already have been imported.
   expect(readAll(lines)).toEqual([
     '1 user ',
     '5 assistant ',

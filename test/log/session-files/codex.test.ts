@@ -14,7 +14,7 @@ const ended = (id: string, code: number, output: string): object =>
 const returned = (id: string, output: string): object =>
   line('response_item', { type: 'function_call_output', call_id: id, output })
 
-test('a command has the exit code and complete output, which only the screen event contains', () => {
+test('the exit code and complete output of a command are read from its screen event', () => {
   const messages = read([
     ...[called('c1'), ended('c1', 2, 'line 1\nline 2\nline 3\nmake: *** failed'), returned('c1', 'line 1\n…')],
     ...[called('c2'), ended('c2', 0, 'ok'), returned('c2', 'Process exited with code 0\nOutput:\nok')],
@@ -28,7 +28,7 @@ test('a command has the exit code and complete output, which only the screen eve
   ])
 })
 
-test('an item without a timestamp gets that of the last line that has one', () => {
+test('an item without a timestamp gets the timestamp of the last line that has one', () => {
   const messages = read([
     { id: 'a', timestamp: '2025-05-01T09:00:00.000Z', instructions: null },
     { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'rename it' }] },
@@ -44,7 +44,7 @@ test('a message may be a plain text', () => {
 
 test('an output with deeply nested JSON is read as text', () => {
   const depth = 20_000
-  // The character U+E000 makes the exact parser of numbers use its recursive form.
+  // The character U+E000 makes the parser of exact numbers use recursion.
   const output = `{"output":"\\ue000","more":[1.0,${'['.repeat(depth)}${']'.repeat(depth)}]}`
   const messages = read([called('c1'), returned('c1', output)])
   expect(messages.find(({ role }) => role === 'tool')?.['parts']).toEqual([{ type: 'text', text: output }])

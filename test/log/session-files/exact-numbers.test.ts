@@ -17,7 +17,7 @@ const INPUT = `{"id":9007199254740993,"total":10.00,"values":[${VALUES}]}`.repla
 const COMPACT = compactJson(INPUT, { from: 0, to: INPUT.length })
 const BESIDE = { agentLines: () => undefined, output: () => undefined }
 
-/** Parses lines like an import that reads a file. */
+/** Parses lines with the parser that imports use for files. */
 const linesOf = (...texts: readonly string[]) =>
   texts.map((text, place) => {
     const read = valueOf(Buffer.from(text))

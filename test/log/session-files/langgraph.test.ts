@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { createNativeImport } from '../../../functions/log/import/native.ts'
 import { readLangGraph } from '../../../functions/log/session-files/langgraph.ts'
 
-/** A message as LangChain's older serializer wrote it. */
+/** A message in the format of LangChain's older serializer. */
 const message = (type: string, content: string, more: object = {}) => ({
   ...{ lc: 1, type: 'constructor', id: ['langchain', type] },
   kwargs: { type, content, ...more },
@@ -10,7 +10,7 @@ const message = (type: string, content: string, more: object = {}) => ({
 const state = (...messages: readonly object[]) => messages
 const call = (id: string, command: string) => ({ id, name: 'run', args: { command } })
 
-/** Stored messages of a thread's checkpoints with these states. */
+/** Lists the messages that are read from a thread whose checkpoints have these states. */
 function saidIn(...states: readonly (readonly object[])[]): string[] {
   const rows = states.map((messages, place) => ({
     line: place + 1,

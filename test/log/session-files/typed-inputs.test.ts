@@ -52,7 +52,7 @@ describe('Claude Code', () => {
     ['a reminder', user('<system-reminder>mind</system-reminder>')],
   ])('field/09/notices: %s is no input', (_, record) => expect(inputs(record)).toEqual([]))
 
-  test('field/07/queued-twice: a queued input that was copied, or that is a user line too, is stored once', () => {
+  test('field/07/queued-twice: a queued input is stored once, even if a copy and a user line repeat it', () => {
     const copied = { ...queued('go on', { source_uuid: 's' }), uuid: 'q' }
     expect(inputs(copied, copied, { ...user('go on'), uuid: 's' })).toEqual(['go on'])
   })
@@ -86,7 +86,7 @@ describe('Codex', () => {
   const typed = (message: string): object => ({ type: 'event_msg', payload: { type: 'user_message', message } })
   const inputs = (...records: readonly object[]): unknown[] => inputsOf(readCodex(linesOf(records), 2).messages)
 
-  test('field/09/unlisted-item: an item that no event lists belongs to the program, whatever it looks like', () => {
+  test('field/09/unlisted-item: an item that no event lists counts as program text, whatever it looks like', () => {
     const records = [
       item('user', 'Plugins: bilby'),
       item('user', 'repair it'),
@@ -100,7 +100,7 @@ describe('Codex', () => {
     expect(inputs(item('user', '# Rules: say ok to "ok"'), item('user', 'ok'), typed('ok'))).toEqual(['ok'])
   })
 
-  test('field/09/editor-context: an input with context of an editor around it is kept whole', () => {
+  test('field/09/editor-context: an input that is surrounded by editor context is kept whole', () => {
     const wrapped = '# Context from my editor\nparser.ts\n## My request:\nrepair it'
     expect(inputs(item('user', wrapped), typed('repair it'))).toEqual([wrapped])
   })

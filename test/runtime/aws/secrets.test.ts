@@ -9,7 +9,7 @@ const SECRET = 'tooltrail-dev-models'
 const VALUE = 'sk-ant-never-to-be-seen'
 const REQUEST: ModelRequest = { messages: [], tools: [], toolChoice: 'auto', options: {} }
 
-/** Secrets Manager at the wire: responds with the current `reply`. */
+/** The response of the local Secrets Manager server. */
 let reply: { status: number; body: object }
 let reads: unknown[]
 let server: ReturnType<typeof createServer>

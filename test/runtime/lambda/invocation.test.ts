@@ -25,8 +25,8 @@ interface Seen {
 }
 
 /**
- * Runs an invocation. The signal that its time is nearly over waits for `begun`, so that the test does not depend on the
- * machine's speed.
+ * Runs an invocation. The invocation is notified of its deadline only after `begun` resolves, so that the test does not
+ * depend on the machine's speed.
  */
 function invoked({ ports, worker }: Harness, begun: Promise<void> = Promise.resolve()) {
   const seen: Seen = { hints: [], warnings: [], flushed: 0, sent: 0 }

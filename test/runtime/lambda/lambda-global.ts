@@ -15,7 +15,7 @@ export interface Streamed {
   readonly body: Buffer
 }
 
-/** Separator between the JSON of status and headers and the body. */
+/** Separates the body from the JSON with the status and headers. */
 const SEPARATOR = Buffer.alloc(8)
 
 /** Sets Lambda's global, which writes status and headers with the first write, like Lambda's runtime client. */
@@ -59,7 +59,7 @@ export const eventOf = (path: string, fields: Partial<APIGatewayProxyEvent> = {}
     ...fields,
   }) as APIGatewayProxyEvent
 
-/** Response for the event. Throws if it has no status and headers: API Gateway then answers 500. */
+/** Returns the response for the event. Throws if the response has no status and headers: API Gateway would answer 500. */
 export async function streamed(handler: StreamingHandler, event: APIGatewayProxyEvent): Promise<Streamed> {
   const stream = new PassThrough()
   const sent = buffer(stream)

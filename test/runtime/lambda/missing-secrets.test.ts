@@ -5,7 +5,7 @@ import { createSecretsCheck } from '../../../functions/runtime/lambda/missing-se
 
 const NAMES = ['SLACK_BOT_TOKEN', 'SLACK_SIGNING_SECRET', 'HOOK_SECRET']
 
-/** Returns the log lines for a secret with these fields, with settings that need all of `needed`. */
+/** Checks a secret with these fields against settings that need the names in `needed`. Returns the log lines. */
 async function said(fields: object | undefined, needed: readonly string[], names: readonly string[] = NAMES) {
   const [lines, counts]: [string[], number[]] = [[], []]
   let reads = 0

@@ -199,8 +199,8 @@ test('the body is read only as fast as a slow client reads', async () => {
 })
 
 /**
- * A response without end, which records when its source was cancelled. `next` is called before each chunk but the
- * first.
+ * A response without end, which records when its source was cancelled. `next` is called before each chunk except
+ * the first.
  */
 function endless(next = (): void => undefined) {
   const body = { ended: false }

@@ -82,7 +82,10 @@ test('a draining server does not wait for a disconnected client, and can abort a
   expect((await results).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
 })
 
-/** A client that sends this many requests at once and reads nothing. Resolves when the buffers of the first response are full. */
+/**
+ * Opens a client that sends this many requests at once and reads nothing. Resolves when the buffers of the first response are
+ * full.
+ */
 async function unreadBy(respond: () => Response, { isCrowded = notCrowded, requests = 1 } = {}) {
   const responses: ServerResponse[] = []
   const asked = Promise.withResolvers<void>()

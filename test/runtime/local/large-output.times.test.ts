@@ -9,9 +9,7 @@ import type { HttpHarness } from '../../http/harness.ts'
 /** Size of the output in MB. `WHOLE=1` tests a size that once blocked the program for minutes. */
 const MB = isWhole ? 100 : 16
 const LINE = '2026-01-01T00:00:00Z INFO request ok xxxxxxxxxxxx\n'
-/**
- * Time limits of a health check, and of a search. A search waits 5 s for the index, and reports if it was incomplete.
- */
+/** Time limits of a health check and of a search. A search waits 5 s for the index, and reports if the index is incomplete. */
 const HEALTHY_MS = 1_000
 const SEARCHED_MS = 8_000
 const MINUTES_MS = 600_000

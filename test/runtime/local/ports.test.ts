@@ -66,7 +66,7 @@ async function startRun({ sessions, inbox }: Opened, key = KEY) {
 
 const locks = () => readdirSync(join(dataFolder, 'processes'))
 
-/** Replaces the process in the owner of all leases by another one, which holds no lock. */
+/** Makes an ended process, which holds no lock, the owner of all leases. */
 function endHolder(): void {
   const [ended, left] = ['00000000-0000-4000-8000-000000000000', openDatabase(join(dataFolder, DATABASE))]
   left.exec(`UPDATE sessions SET leaseOwner = '${ended}' || substr(leaseOwner, 37)`)

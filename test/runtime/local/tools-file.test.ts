@@ -17,7 +17,7 @@ const moduleOf = (text: string): string => {
   return path
 }
 
-test('tools of agents that list none are named with their origin', async () => {
+test('agents without a list of tools are reported, with the origin of each tool that they may call', async () => {
   const toolsFile = resolve(import.meta.dirname, '../../lib/sample-tools.ts')
   const tools = builtInTools(await readTools(toolsFile))
   const docs = { url: 'https://docs.example.com/mcp' }

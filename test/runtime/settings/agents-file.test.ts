@@ -28,7 +28,7 @@ describe('agents in the settings', () => {
     expect(agent?.instructions).toContain('search_history')
   })
 
-  test('request the output limits of their models, and the request reserves these tokens', () => {
+  test('use the output limits of their models, and each request reserves these tokens', () => {
     const models = [
       'anthropic/x',
       'bedrock/eu.anthropic.x',

@@ -100,7 +100,7 @@ describe('the settings', () => {
     expect(() => readSettings({ [name]: value })).toThrow(new SettingsError(`${name}: ${reported}`))
   })
 
-  test('of a function name the missing variable', () => {
+  test('report the missing variable of a function', () => {
     expect(() => readSweeperSettings({})).toThrow(/^TOOLTRAIL_TABLE: is missing: it must be a string$/m)
   })
 
@@ -158,7 +158,7 @@ describe('the settings', () => {
     expect(() => of('{"Acme Inc": {}}')).toThrow(/TOOLTRAIL_TENANT_BUDGETS/)
   })
 
-  test('of the AWS backend name each missing required variable', () => {
+  test('report each missing variable that the AWS backend requires', () => {
     const aws = { TOOLTRAIL_BACKEND: 'aws' }
     expect(() => readSettings(aws)).toThrow('OPENSEARCH_ENDPOINT')
     expect(() => readSettings({ ...aws, OPENSEARCH_ENDPOINT: 'http://127.0.0.1:1' })).toThrow('TOOLTRAIL_QUEUE_URL')
@@ -201,7 +201,7 @@ describe('settings of functions', () => {
     expect(readSweeperSettings({ ...lambda, ...sweeper })).toMatchObject({ table: 't', bucket: 'b' })
   })
 
-  test.each(Object.keys(api))('of the loop name a missing %s', (name) => {
+  test.each(Object.keys(api))('report the variable %s if the loop lacks it', (name) => {
     if (name === 'LOG_LEVEL') return
     expect(() => readLoopSettings({ ...lambda, ...api, [name]: '' })).toThrow(name)
   })

@@ -243,9 +243,8 @@ export async function fittingRequest(
 }
 
 /**
- * Decides at the end of a run, with this completion, which images or files leave the media window. Deciding now saves a
- * write before the first request of the next run, unless that run's input has media. Returns undefined when nothing
- * leaves the window.
+ * Decides which images or files leave the media window, when a run ends with this completion. Deciding now saves a write before
+ * the first request of the next run, unless that run's input has media. Returns undefined when nothing leaves the window.
  */
 export async function mediaAtEnd(
   state: RunState,

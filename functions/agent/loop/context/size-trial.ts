@@ -9,8 +9,8 @@ import { decidedOf, loadContext } from './context.ts'
 import type { Asked } from './context.ts'
 
 /**
- * Begins the trial of a smaller request. The trial holds the state before the truncation (`cut`). Both are recorded together, so
- * that the next holder can undo them.
+ * Begins the trial of a smaller request. The trial holds the state before the truncation (`cut`). The trial and the truncation
+ * are recorded together, so that the next holder can undo both.
  */
 export const beginTrial = (state: RunState, { thread }: Asked): CutTrial => {
   const { cut, decided } = decidedOf(state, thread)
@@ -38,7 +38,7 @@ export async function undoTrial(state: RunState, asked: Asked): Promise<void> {
   if (isLeaders(asked.thread)) await loadOmitted(state)
 }
 
-/** Loads the messages that the cut had omitted. A holder that began after the cut has not loaded them. */
+/** Loads the messages that the truncation had omitted. A holder that began after the truncation has not loaded them. */
 async function loadOmitted({ reads, writer, leader, context }: RunState): Promise<void> {
   const { messages, isWhole } = await loadContext(reads.reader, writer.key, leader.runId, leader.agent)
   // Messages that are already loaded are not replaced: the log may lack results that are still being stored.

@@ -98,7 +98,7 @@ export interface Summarised {
   /** Number of conversational messages that this summary added. */
   readonly messages: number
   readonly after: Consolidated['after']
-  /** Limits of models, with those that refusals of the summary have shown. */
+  /** Limits of models, including limits that refusals of the summary have shown. */
   readonly limits?: Limits
 }
 

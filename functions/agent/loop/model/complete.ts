@@ -58,8 +58,8 @@ interface Asking {
 
 /**
  * Requests the model's next completion. Returns undefined when the request was cut off: nothing is stored, and another process
- * sends it again. Rejects with `CompletionFailed`. A request fails, too, if it was cut off although it had the whole lifetime
- * of a process.
+ * sends it again. Rejects with `CompletionFailed`. A request also fails if it was cut off after it had the whole lifetime of a
+ * process.
  */
 export async function nextCompletion(state: RunState, thread: OpenThread, asking: Asking): Promise<Answer | undefined> {
   try {

@@ -19,7 +19,7 @@ import { timeForChecks } from '../tools/call-checks.ts'
 import { checkValue } from '../tools/strict-arguments.ts'
 import { countUnstoredOf } from './unstored-usage.ts'
 
-/** A completion, and what its check against the format of the run adds to the run's end. */
+/** A completion, and the output and warnings that its check adds to the run's end. */
 export interface Answer extends Completion {
   readonly end?: AnswerEnd
 }

@@ -109,7 +109,7 @@ export function timeForChecks({ writer, ports: { clock } }: RunState): TimeForCh
   }
 }
 
-/** Warns followers, once per tool, of waiting calls whose arguments were not checked, or only in part. */
+/** Warns followers, once per tool, of waiting calls whose arguments were checked only in part or not at all. */
 export async function warnOfUnchecked(
   state: RunState,
   thread: Thread,

@@ -128,7 +128,7 @@ async function execute(state: RunState, thread: OpenThread, row: ToolMessage): P
   thread.faults.delete(row.id)
   if (fault !== undefined) return { status: 'error', text: `error: ${fault}` }
   const tool = thread.tools.get(call.name)
-  // Not decided by the run's tools alone, because a newer request may have replaced them since the round.
+  // The run's tools alone cannot decide this: a newer request may have replaced them since the round.
   if (row.origin === 'client' || (tool === undefined && isClientTool(state, call)))
     return { status: 'error', text: 'error: not executed here' }
   if (tool?.needsApproval === true && row.needs !== 'approval')

@@ -110,7 +110,7 @@ export async function storeRefused(
   remember(thread, await state.writer.storeRefused(count, build))
 }
 
-/** Builds the row of a refused call: when it began, and with its error. */
+/** Builds two states of a refused call's row: the running row, and the row with its error. */
 function refusedCall(
   state: RunState,
   thread: OpenThread,

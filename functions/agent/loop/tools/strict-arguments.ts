@@ -12,11 +12,11 @@ import { parseArguments } from './tool-call.ts'
 
 /** Timeout of one check. A pattern of a schema may take practically forever on some texts. */
 const CHECK_MS = 250
-/** Timeouts after which no further check of the same run is started. */
+/** Maximum number of timed-out checks of a run. After that, no check of the run is started. */
 const MAX_TIMEOUTS = 4
 /** After a check, its tenant's next check waits this many times the check's duration. */
 const REST = 3
-/** Checks shorter than this cause no wait. */
+/** Minimum duration of a check, in milliseconds, that causes a wait. */
 const SHORT_MS = 10
 /**
  * Retries for a check that timed out with less than `SHORT_MS` of CPU time: the machine was busy, not the check slow.
@@ -24,7 +24,7 @@ const SHORT_MS = 10
 const MAX_STALLS = 2
 const MAX_FAULTS = 10
 
-/** Timeouts per run that executes in this process. */
+/** Number of timed-out checks of each run in this process. */
 const tooLong = new WeakMap<Run, number>()
 /** For each tenant, a promise that resolves after its last check and the wait that follows. It never rejects. */
 const turns = new Map<string, Promise<void>>()
@@ -32,7 +32,7 @@ const turns = new Map<string, Promise<void>>()
 /** The declaration of a tool whose arguments are checked against its schema here. */
 type Declared = Pick<Tool, 'name' | 'parameters'>
 
-/** The run whose call or answer is checked. The check stays queued until `signal` aborts. */
+/** The run whose call or answer is checked. If `signal` aborts, a queued check is skipped. */
 export interface Checking {
   readonly run: Run
   readonly tenant: string

@@ -101,7 +101,7 @@ export function keepLease({ lease: leases, clock, logger }: Dependencies, lease:
 
   void every(POLL_MS, poll)
   void every(HEARTBEAT_MS, beat)
-  void every(POLL_MS, async () => check()) // This check has a separate timer, because the other two wait for the store.
+  void every(POLL_MS, async () => check()) // This check has a separate timer, because polls and heartbeats wait for the store.
   return {
     signal: work.signal,
     lost: lost.signal,

@@ -109,7 +109,7 @@ export interface RunWriter extends Pick<LeaseKeeper, 'check' | 'startWatchdog' |
 
 type BuildRound = (ids: readonly string[], position: EventPosition) => Round
 
-/** A refused call: its row when it began, and its row with the error. */
+/** Two states of a refused call's row: the running row, and the row with its error. */
 interface RefusedCall {
   readonly begun: ToolMessage
   readonly refused: ToolMessage
@@ -130,7 +130,7 @@ interface Held {
   readonly ids: LogIds
 }
 
-/** Opens the writer of a run whose lease this process holds, and what the run reads. Keeps the lease alive from now on. */
+/** Opens the writer and the reads of a run whose lease this process holds. Keeps the lease alive from now on. */
 export function openWriter(
   ports: Dependencies,
   lease: Lease,
