@@ -22,9 +22,8 @@ import type { SharedBytes } from './streaming/response-bodies.ts'
 export interface AppSettings {
   readonly version: string
   /**
-   * Whether requests without a key act for the tenant `default` until a key has been created. The host that such a
-   * request names must be a loopback host. If the request has an `Origin`, that must be the server's own or an allowed
-   * one.
+   * Whether requests without a key act for the tenant `default` until a key has been created. Such a request must name
+   * a loopback host. Its `Origin`, if present, must be the server's own or an allowed one.
    */
   readonly openAccess: boolean
   /**

@@ -11,7 +11,7 @@ import type { SessionKey } from '../domain/session.ts'
 const TAG_BYTES = 4
 const MAX_PLACE_BYTES = 26
 
-/** A whole number of zero or more, stored in this many bits. */
+/** A non-negative integer, and the number of bits in which it is stored. */
 export type PlaceField = readonly [value: number | bigint, bits: number]
 
 /**
@@ -100,8 +100,8 @@ const tagOf = (query: HistoryQuery, place: Uint8Array, secret: string): Buffer =
     .subarray(0, TAG_BYTES)
 
 /**
- * Returns everything in a query that decides which hits it has, and in which order. A cursor is valid for this text
- * only.
+ * Returns a text of everything in a query that decides its hits and their order. A cursor is valid only for queries
+ * with an equal text.
  */
 function identityOf({ scope, text, filters, sort = 'relevance', group }: HistoryQuery): string {
   const { role, tool, status, session, owner, agent, since, until, notRun, feedback, metadata, sessions } = filters

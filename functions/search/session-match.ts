@@ -9,7 +9,9 @@ type Conditions = Pick<SessionFilter, 'agent' | 'owner' | 'runStatus' | 'metadat
 
 const WORD = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu
 const WORD_END = /[\p{L}\p{N}\p{M}]$/u
-/** Scripts without spaces between words. In them, a word may begin at each character. */
+/**
+ * Matches a character of a script (writing system) without spaces. In such scripts, a word may begin at each character.
+ */
 const BEGINS_ANYWHERE =
   /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}]/u
 

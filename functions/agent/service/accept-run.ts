@@ -17,7 +17,10 @@ export interface AcceptDependencies {
   readonly logger: Logger
 }
 
-/** Accepts a run durably and makes sure that it is executed: by this process if `placement` says so. */
+/**
+ * Accepts a run durably, then notifies its executor: this process if `placement.here` is true, otherwise a reader of
+ * the queue.
+ */
 export async function acceptRun(
   dependencies: AcceptDependencies,
   session: Session,
@@ -45,8 +48,8 @@ export async function wake(dependencies: AcceptDependencies, key: SessionKey, pl
 }
 
 /**
- * Hints that a session has work, which is already stored and due. A hint that cannot be sent is only logged: an error
- * would make the caller send the input again, and the sweeper finds the work anyway.
+ * Sends a hint that a session has work. The work is already stored and due. If sending fails, the failure is only
+ * logged: an error would make the caller send the input again, and the sweeper finds the work anyway.
  */
 export async function hint(
   { queue, logger }: Pick<AcceptDependencies, 'queue' | 'logger'>,

@@ -23,9 +23,9 @@ import type { Tools } from '../../ports/tool.ts'
 export type IncomingPart = { readonly type: 'text'; readonly text: string } | IncomingMedia
 
 export interface Submission {
-  /** The content of the input. Undefined only with `replaces`: the input of the replaced run is sent again. */
+  /** The content of the input. If undefined, `replaces` is set, and the input of the replaced run is sent again. */
   readonly parts: readonly IncomingPart[] | undefined
-  /** Id of an ended run that the new run supersedes, with all later runs. `onBusy` is then ignored. */
+  /** Id of an ended run. The new run supersedes that run and all later ones. `onBusy` is then ignored. */
   readonly replaces?: string
   readonly user?: string
   readonly metadata?: JsonObject
@@ -37,7 +37,7 @@ export interface Submission {
   /** Default: the agent's policy. */
   readonly onBusy?: OnBusy
   readonly keyId?: string
-  /** Limit of the key's runs that are queued, running or paused. */
+  /** Maximum number of runs of this API key that may be queued, running or paused. */
   readonly mostActive?: number
   readonly budget?: Budget
   /** A delivery that the run's end must make to a channel. */
@@ -45,19 +45,25 @@ export interface Submission {
   readonly idempotency?: Idempotency
 }
 
-/** A client's tool result, or a decision about an approval, for a waiting call. */
+/** A client's result for a waiting call, or a decision on the call's approval. */
 type Given =
   | { readonly output: readonly IncomingPart[]; readonly sources?: readonly Source[] }
   | { readonly error: string }
   | { readonly approve: boolean; readonly by?: string }
 
-/** The fields of a request with tool results that replace those of its run. Absent fields keep them. */
+/**
+ * Fields of a request with tool results. They replace the fields of the run; an absent field leaves the run's field
+ * unchanged.
+ */
 export type ContinuingRequest = Omit<NewestRequest, 'settings'> & { readonly settings?: RequestSettings | undefined }
 
 /** The resolution of the call with this call id. */
 export type CallResolution = Given & {
   readonly toolCallId: string
-  /** Id of the call's row. Default: the run's only call with this call id that waits or has waited. */
+  /**
+   * Id of the call's row. By default, the call is found by its call id. It must be the run's only call with this id
+   * that waits or has waited.
+   */
   readonly messageId?: string
 }
 
@@ -73,7 +79,7 @@ export interface NextRequest {
   readonly summary?: Summary
   /** Number of messages omitted because they no longer fit the context. */
   readonly omitted: number
-  /** The id of the message of each image or file that the request sends, by the id of the image or file. */
+  /** Maps the id of each image or file in the request to the id of its message. */
   readonly mediaOf: ReadonlyMap<string, string>
 }
 
@@ -94,20 +100,21 @@ export interface Accepted {
   /** Whether the run was accepted before, under the same idempotency key. */
   readonly repeated: boolean
   /**
-   * The ended run, if this process executes it at once; resolves to undefined if the result must be read from the log.
+   * Set if this process executes the run at once. Resolves to the ended run, or to undefined if the result must be read
+   * from the log.
    */
   readonly ended?: Promise<EndedRun | undefined>
 }
 
 /**
- * The operations on runs of sessions that the inbound endpoints (HTTP, Slack, webhooks) use. The endpoints have already read the
- * session. Operations reject with a `TooltrailError` whose code names the reason.
+ * The operations on sessions and their runs for the inbound endpoints (HTTP, Slack, webhooks). Callers have already
+ * read the session. Operations reject with a `TooltrailError` whose code names the reason.
  */
 export interface AgentService {
   /**
-   * Accepts an input. If it replaces a run and the active run's cancel is requested, waits for the end of the active
-   * run, at most 5 s. Rejects like `RunInbox.enqueue`, and with `nothing_to_send` if it has no parts and the replaced
-   * run had no input.
+   * Accepts an input. If the input replaces a run while the active run is being cancelled, waits up to 5 s for the
+   * active run to end. Rejects like `RunInbox.enqueue`. Also rejects with `nothing_to_send` if the submission has no
+   * parts and the replaced run had no input.
    */
   submit(session: Session, submission: Submission, placement: Placement): Promise<Accepted>
   /** Rejects if the inbox would reject a new run because of these limits. Called before a session is created for the run. */
@@ -119,7 +126,7 @@ export interface AgentService {
     placement: Placement,
   ): Promise<Accepted>
   /**
-   * Closes waiting calls. If this stores a result or a decision, the tools, instructions and settings of `request`
+   * Closes waiting calls. If a result or a decision is stored, the tools, instructions and settings of `request`
    * replace those of the run.
    */
   resolve(
@@ -133,10 +140,10 @@ export interface AgentService {
   findClaim: RunInbox['findClaim']
   cancel(key: SessionKey, runId: string): Promise<void>
   /**
-   * Yields a run's events: those of its log from the start of the round of event `after` (or of the run), then live
-   * ones. Stored events arrive within 1 s wherever the run executes; deltas arrive only if it executes here. Ends after the run's
-   * end, or after a pause in which it still waits. Also ends, without rejecting, when `signal` aborts. A reader that
-   * falls behind gets the current round again from its start.
+   * Yields a run's events: first those in the log, then live ones. Starts with the round of event `after`, or with the
+   * start of the run if `after` is absent. Stored events arrive within 1 s wherever the run executes; deltas arrive
+   * only if it executes here. Ends after the run's end, or after a pause if the run still waits. Also ends, without
+   * rejecting, when `signal` aborts. A reader that falls behind gets the current round again from its start.
    */
   follow(
     key: SessionKey,
@@ -168,8 +175,8 @@ export interface AgentService {
     },
   ): Promise<Summary>
   /**
-   * Appends turns that were executed elsewhere. If it stops early, the first turns are stored; with a name, a
-   * repetition continues after them. Rejects with `session_busy`, `idempotency_conflict`, `import_gap`,
+   * Appends turns that were executed elsewhere. If the import stops early, its first turns stay stored. A repeated
+   * import with the same name continues after them. Rejects with `session_busy`, `idempotency_conflict`, `import_gap`,
    * `import_changed`.
    */
   importMessages(
@@ -191,9 +198,9 @@ export interface AgentService {
    */
   deleteSession(key: SessionKey): Promise<DeletionState>
   /**
-   * The progress of a deletion. Undefined if there is none, or if `owner` is given and the session has another owner. `removed`
-   * is true only when the search no longer finds any document of the session. An index that follows the store removes the
-   * documents after the store.
+   * The progress of a deletion. Undefined if there is no deletion, or if `owner` is given and the session has another
+   * owner. `removed` is true only when the search no longer finds any document of the session. Some indexes follow the
+   * store, so they remove the documents later than the store does.
    */
   deletionState(key: SessionKey, owner?: string): Promise<DeletionState | undefined>
 }

@@ -20,9 +20,11 @@ import { keepingMedia, storeInput } from './incoming.ts'
 import type { LoopDependencies } from '../loop/run-state.ts'
 import type { SessionWorker } from '../worker/session-worker.ts'
 
-/** Longest wait of a caller for a deletion before it continues in the background. */
+/** Maximum time that a caller waits for a deletion. After that, the deletion continues in the background. */
 const DELETION_MS = 5_000
-/** Longest wait of a caller for the cancel of a run that no process executes. Such a cancel takes a few writes. */
+/**
+ * Maximum time that a caller waits for the cancel of a run that no process executes. Such a cancel takes a few writes.
+ */
 const CANCEL_MS = 1_000
 
 export type AgentServiceDependencies = LoopDependencies & {
@@ -82,7 +84,7 @@ export function createAgentService(ports: AgentServiceDependencies): AgentServic
   }
 }
 
-/** Imported when the first run is followed, so that the API starts quickly. */
+/** The module is imported when the first run is followed, so that the API starts quickly. */
 async function* follow(...given: Parameters<typeof followRun>): ReturnType<typeof followRun> {
   const following = await import('../events/follow-run.ts')
   yield* following.followRun(...given)
@@ -98,7 +100,7 @@ async function settled(...given: Parameters<typeof untilSettled>): Promise<void>
   await ends.untilSettled(...given)
 }
 
-/** The state of a deletion. It is unfinished while the search finds documents, or while the search fails. */
+/** The state of a deletion. The deletion counts as unfinished while the search finds documents or fails. */
 async function withDocuments(
   { index }: Pick<AgentServiceDependencies, 'index'>,
   key: SessionKey,
@@ -163,7 +165,7 @@ function acceptors(dependencies: AgentServiceDependencies): Pick<AgentService, '
   }
 }
 
-/** The request with its settings as the policies of the run's agent decide them. */
+/** Returns the request with the settings that the policies of the run's agent allow. */
 async function decidedRequest(
   dependencies: AgentServiceDependencies,
   session: Session,

@@ -33,9 +33,9 @@ export async function storeInput(
 }
 
 /**
- * Accepts an input whose media are already stored. Removes the media if the input is rejected. Also removes them if the input was
- * accepted before, because the earlier request stored its media, too. If the store fails, the input may still have been accepted.
- * The media then stay until the session is deleted, as after a crash.
+ * Accepts an input whose media are already stored. Removes these media if the input is rejected. Also removes them if
+ * the input was accepted before, because the earlier request stored its own copy of the media. If the store fails, the
+ * input may still have been accepted. The media then stay until the session is deleted.
  */
 export async function keepingMedia<Accepted extends { readonly repeated: boolean }>(
   { outputs, logger }: Pick<Dependencies, 'outputs'> & { readonly logger: Logger },

@@ -49,7 +49,7 @@ export async function submitReplacement(
     trigger: 'input',
     onBusy: 'reject',
   } as const
-  // The media of a former input stay, whatever becomes of this one.
+  // The media of the replaced run's input stay, even if the new input is rejected.
   return keepingMedia(dependencies, session, stored, () =>
     afterCancelled(dependencies, session, { ...asked, input }, placement),
   )

@@ -27,8 +27,8 @@ interface Dependencies {
 }
 
 /**
- * Converts resolutions to the form that the inbox takes. When this resolves, large contents and media are in the output
- * store. Each resolution has a hash of its content, which separates a repeated resolution from a different one.
+ * Converts resolutions to the form that the inbox takes. Also stores large contents and media in the output store. Each
+ * resolution gets a hash of its content. The hash distinguishes a repeated resolution from a different one.
  */
 export async function prepareResolutions(
   dependencies: Dependencies,

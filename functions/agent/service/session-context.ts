@@ -37,9 +37,9 @@ const NEXT_ID = 'Z'.repeat(26)
 const SUMMARY_MS = 600_000
 
 /**
- * Builds the next request of the session's active run, or of the run that a next input would start, without that input.
- * Waiting calls get a placeholder text as their result. Stores nothing. Rejects with `agent_not_found`; if a run is
- * given, also with `run_not_found` and `run_not_active`.
+ * Builds the next request of the session's active run. If no run is active, builds the request of the run that the next
+ * input would start, without that input. Waiting calls get a placeholder text as their result. Stores nothing. Rejects
+ * with `agent_not_found`; if a run is given, also with `run_not_found` and `run_not_active`.
  */
 export async function nextRequest(
   dependencies: LoopDependencies,
@@ -151,9 +151,10 @@ const nextInput = ({ name }: Agent): UserMessage => ({
 })
 
 /**
- * Summarises the older part of an idle session, even if it is below the threshold for summaries. The newest messages stay.
- * Rejects with `session_busy`, `nothing_to_consolidate`, `summary_failed` (then only the usage has changed) and
- * `idempotency_conflict`. Like a run, it is rejected when the day's tokens or budget are used up.
+ * Summarises the older part of an idle session, even if the session is below the threshold for summaries. The newest
+ * messages stay. Rejects with `session_busy`, `nothing_to_consolidate`, `summary_failed` (then only the usage has
+ * changed) and `idempotency_conflict`. Like a new run, a summary is rejected when the day's tokens or budget are used
+ * up.
  */
 export async function consolidateByHand(
   dependencies: LoopDependencies & { readonly inbox: Pick<RunInbox, 'assertCapacity'> },

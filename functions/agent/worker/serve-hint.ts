@@ -15,8 +15,9 @@ interface Dependencies {
 }
 
 /**
- * Does the work that a hint names: continues the session's deletion until `deadline` (milliseconds since 1970), or
- * executes its runs. The last step of a deletion waits for late writers; the sweeper does it.
+ * Does the work that a hint names. If the session is being deleted, continues the deletion until `deadline`
+ * (milliseconds since 1970). Otherwise executes the session's runs. The last step of a deletion must wait for late
+ * writers, so the sweeper does that step.
  */
 export async function serveHint(ports: Dependencies, key: SessionKey, deadline: number): Promise<void> {
   const dependencies = inTime(ports)
@@ -26,8 +27,8 @@ export async function serveHint(ports: Dependencies, key: SessionKey, deadline: 
 }
 
 /**
- * Starts the deletion of a session whose expiry entry the store has removed, unless it was used since. Sends a hint for
- * the rest of the work. If the hint is lost, the sweeper finds it.
+ * Starts the deletion of a session whose expiry entry the store has removed, unless the session was used since. Sends a
+ * hint for the remaining work. If the hint is lost, the sweeper finds the work.
  */
 export async function expireSession(
   {

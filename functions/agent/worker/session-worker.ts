@@ -20,7 +20,10 @@ import type { Titles } from './titles.ts'
  * succeeds after the timeout, this process does not use the lease, and the lease expires.
  */
 const CLAIM_TIMEOUT_MS = 30_000
-/** Number of attempts to claim after rejected writes. After the last one, the session is left to the process that was faster. */
+/**
+ * Maximum number of attempts to claim a session when writes are rejected. After the last attempt, the session is left
+ * to the process that was faster.
+ */
 const ATTEMPTS = 5
 
 export interface SessionWorker {
@@ -64,7 +67,10 @@ interface StartedRun {
 
 type Dependencies = LoopDependencies & { readonly janitor: SessionJanitor; readonly queue: Pick<RunQueue, 'send'> }
 
-/** Creates the only component of a process that acquires leases. It serves each session at most once at a time. */
+/**
+ * Creates the session worker, the only component of a process that acquires leases. It serves each session once at a
+ * time.
+ */
 export function createSessionWorker(ports: Dependencies): SessionWorker {
   const calls = trackToolCalls(ports.tools)
   const dependencies = { ...ports, tools: calls.tools }
@@ -98,7 +104,7 @@ export function createSessionWorker(ports: Dependencies): SessionWorker {
         next = undefined
       } while (entry.again && released !== 'lost' && !stopping.afterRound.signal.aborted)
     } finally {
-      // No `await` follows the last check of `again`. So no hint can arrive after the check and be lost.
+      // No `await` follows the last check of `again`, so no hint can arrive after the check and be lost.
       serving.delete(nameOf(key))
       next?.settle(undefined)
     }
@@ -133,7 +139,7 @@ async function execute(
   stopping: Stops,
   started: StartedRun | undefined,
 ): Promise<ReleasedPhase['phase']> {
-  // A hand-off in progress does not include runs started after it.
+  // A hand-off does not include runs that start after the hand-off.
   const isUnknown = stopping.afterRound.signal.aborted
   // Imported with the first run: a process that only serves reads may never execute one.
   const [{ openRun }, { executeRun }] = await Promise.all([

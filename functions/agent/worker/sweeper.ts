@@ -17,18 +17,18 @@ const PAGE = 500
 const AT_ONCE = 10
 /** Number of sessions of an earlier version that one write migrates. Such a write takes about 10 ms on SQLite. */
 const ADOPTED_AT_ONCE = 25
-/** Wait before a visited session is visited again, behind those not visited yet. */
+/** Delay before a visited session is visited again. Sessions that were not visited yet come first. */
 const POSTPONED_MS = 10_000
-/** Wait after a failed deletion. */
+/** Delay before a failed deletion is tried again. */
 const FAILED_DELETION_MS = 300_000
 /**
- * Time that a sweep without a deadline spends on deletions. It spends the same time on expired sessions. Hints must not wait
- * longer than that.
+ * Time that a sweep without a deadline spends on deletions, and the same time on expired sessions. It is short, because
+ * the hints of the next sweep must not wait longer.
  */
 const SHARE_MS = 10_000
 /**
- * Time after which the sweeper takes over a deletion. Until then, the process that started it continues it and counts
- * the removed rows.
+ * Time after which the sweeper takes over a deletion. Until then, the process that started the deletion continues it
+ * and counts the removed rows.
  */
 const BEGUN_MS = 2_000
 
@@ -65,7 +65,7 @@ async function adoptAll({ janitor, clock, logger }: Dependencies, deadline: numb
   }
 }
 
-/** The deadline for the first of two kinds of work, which share the remaining time. */
+/** Returns the deadline for the first of two kinds of work. Each kind gets half of the remaining time. */
 const shareOf = (clock: Clock, deadline: number): number =>
   clock.now() + (deadline === Infinity ? SHARE_MS : (deadline - clock.now()) / 2)
 
@@ -152,8 +152,8 @@ async function* unseenPages<Found>(
 }
 
 /**
- * Does `work` for each session, several concurrently, until the deadline. A failure is logged, and its session is
- * postponed until `again`, so that it does not delay the others.
+ * Does `work` for each session, several concurrently, until the deadline. If the work for a session fails, logs the
+ * error and postpones the session until `again`, so that it does not delay the others.
  */
 async function each(
   dependencies: Dependencies,

@@ -75,7 +75,7 @@ async function firstExchange(
   return input && [input, last.messages[0]]
 }
 
-/** A keeper for work that holds no lease. */
+/** Replaces the lease keeper: this work holds no lease. */
 const NO_LEASE = { startWatchdog: () => () => undefined, check: () => undefined }
 
 async function request(

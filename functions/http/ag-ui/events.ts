@@ -81,8 +81,9 @@ export function createAgUiEvents({ threadId, runId, ours, protocolVersion }: Nam
 }
 
 /**
- * The outcome of a run. Calls that wait for the client are not listed, because clients before protocol version 1.0 reject
- * an outcome with further fields. They also reject the type `cancelled`, so they get no outcome then.
+ * The outcome of a run. Calls that wait for the client are not listed, because clients before protocol version 1.0
+ * reject an outcome with further fields. These clients also reject the type `cancelled`, so they get no outcome for a
+ * cancelled run.
  */
 function outcomeOf({ run, waiting }: RunEnd, protocolVersion: string | undefined): object | undefined {
   if (run.status === 'cancelled') return protocolVersion === undefined ? undefined : { type: 'cancelled' }

@@ -89,7 +89,10 @@ export function createThread(runId: string, parentMessageId: string | undefined)
   }
 }
 
-/** Names the messages of a thread. Messages of discarded attempts do not count, so that ids are equal in a later read. */
+/**
+ * Creates the ids of a thread's messages. Messages of discarded attempts are not counted, so that a later read creates
+ * equal ids.
+ */
 function createNames(runId: string, parentMessageId: string | undefined) {
   const thread = parentMessageId === undefined ? '' : `:${parentMessageId}`
   let [count, before, attempt] = [0, 0, 0]

@@ -114,8 +114,8 @@ function approvalChunks(message: ToolMessage, text: string): UiChunk[] {
 }
 
 /**
- * A call that was denied. In a stream that starts before the call, the client needs its request, too: a denied part has
- * an approval.
+ * Converts a denied call. A stream that starts before the call also needs the request for approval, because a denied
+ * part must have an approval.
  */
 function deny(message: ToolMessage, available: ReadonlySet<string>): UiChunk[] {
   const toolCallId = clientCallId(message)

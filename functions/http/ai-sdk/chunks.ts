@@ -39,7 +39,7 @@ export function createUiChunks(options: Options): UiChunks {
         const { type } = step.event
         const data = noticeData(step.event)
         if ('message' in data) return []
-        // These parts are transient, so that the message does not keep them: there may be many.
+        // Progress parts are transient: the message does not keep them, because there may be many.
         if (type === 'tool_call.progress') return [{ type: 'data-progress', data, transient: true }]
         return [{ type: type === 'warning' ? 'data-warning' : 'data-context', data }]
       }

@@ -107,8 +107,8 @@ interface ShownCall {
 const placeOf = (completion: string, sequence: number): string => `${completion} ${sequence}`
 
 /**
- * Whether a call waits for a decision, or for decisions on other calls of its round. Until such a call is executed, the
- * client treats it as its own call.
+ * Whether a call waits for a decision, or is approved but waits for decisions on other calls of its round. Until such a
+ * call is executed, the client treats the call as its own.
  */
 const isUndecided = (row: ToolMessage | undefined): boolean =>
   row?.needs === 'approval' && (row.status === 'waiting' || row.status === 'approved')

@@ -12,9 +12,9 @@ import { isEnded } from '../../domain/runs/run.ts'
 
 type Dependencies = Pick<RouteDependencies, 'service' | 'reader'>
 
-/** Maximum number of replacements of one message in which its last edit is looked up. */
+/** Maximum number of a message's replacements that are searched for its last edit. */
 const MAX_EDITS = 50
-/** Maximum number of runs without an input, one after the other, that are continuations of one turn. */
+/** Maximum number of consecutive runs without an input that count as continuations of one turn. */
 const MAX_CONTINUED = 100
 
 /** How a user message of the client is submitted. */
@@ -24,7 +24,7 @@ export interface Placed {
   readonly replaces?: string
 }
 
-/** Returns the key under which a user message of the client is accepted. It lasts as long as its session. */
+/** Returns the key under which a user message of the client is accepted. The key lasts as long as the session. */
 const claimOfMessage = (id: string, parts: string): Idempotency => ({
   keyHash: sha256(`ui-message ${id}`),
   bodyHash: parts,
@@ -55,7 +55,7 @@ export async function placeMessage(
   return { idempotency: claimOfEdit(id, parts, replaces), replaces }
 }
 
-/** Returns the key under which an earlier message of the client replaces `run` with other parts. */
+/** Returns the key of an edit: the client sends an earlier message with other parts, and the message replaces `run`. */
 const claimOfEdit = (id: string, parts: string, run: string): Idempotency => ({
   keyHash: sha256(`ui-edit ${id} ${run}`),
   bodyHash: parts,
@@ -63,8 +63,8 @@ const claimOfEdit = (id: string, parts: string, run: string): Idempotency => ({
 })
 
 /**
- * Returns the key of the last edit of a message; undefined if it was not edited. `places`: the message's run, and the
- * runs that replaced it one after the other. Some of them may only have given another answer.
+ * Returns the key of the last edit of a message; undefined if it was not edited. `places`: the message's run and its
+ * successive replacements. Some replacements may be no edits, but only other answers to the unchanged message.
  */
 async function lastEdit(
   service: Dependencies['service'],
@@ -80,7 +80,7 @@ async function lastEdit(
   return undefined
 }
 
-/** Returns the run that is to be replaced when the client asks for the answer to a message again. */
+/** Returns the run to replace when the client asks for another answer to a message. */
 export async function runToRegenerate(
   dependencies: Dependencies,
   key: SessionKey,
@@ -98,25 +98,28 @@ export async function runToRegenerate(
   return run ?? named
 }
 
-/** Returns the run of a message that the client names: by its run, by one of our messages, or by the id of its input. */
+/**
+ * Returns the run that an id from the client belongs to. It may be the id of a run, of one of our messages, or of the
+ * client's own message.
+ */
 async function runOfMessage(dependencies: Dependencies, key: SessionKey, id: string): Promise<string | undefined> {
   const { service, reader } = dependencies
   if (isUlid(id) && (await reader.run(key, id)) !== undefined) return id
   const claim = await service.findClaim(key, claimOfMessage(id, '').keyHash)
   const run = claim?.runId ?? (isUlid(id) ? (await reader.message(key, id))?.runId : undefined)
   if (run === undefined) return undefined
-  // The client's id of an edited input names the run that was current last.
+  // The client keeps the id of a message that its user edits. So the id means the newest run of the message.
   return claim === undefined ? run : placesOf(await reader.replacements(key), run).at(-1)
 }
 
-/** Returns the run of an input with this id, which the client got from us. */
+/** Returns the run of the input with this id. The client got the id from us. */
 async function runOfInput(reader: LogReader, key: SessionKey, id: string): Promise<string | undefined> {
   if (!isUlid(id)) return undefined
   const message = await reader.message(key, id)
   return message?.role === 'user' && message.parentToolCallId === undefined ? message.runId : undefined
 }
 
-/** Returns a run, and the runs that replaced it one after the other, oldest first. */
+/** Returns a run and its successive replacements, oldest first. */
 function placesOf(replacements: readonly Replacement[], run: string): string[] {
   const places = [run]
   for (let by = supersededBy(replacements, run); by !== undefined; by = supersededBy(replacements, by)) places.push(by)

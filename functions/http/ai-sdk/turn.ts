@@ -76,7 +76,7 @@ export async function acceptRegeneration(
   const newest = session.run?.id
   const run = await runToRegenerate(dependencies, key, messageId ?? undefined, newest)
   await refuseWrongTools(dependencies, session.agent, { tools, said: [] })
-  // Two such requests at the same time are one.
+  // Two such requests at the same time start only one run.
   const idempotency = { keyHash: sha256(`ui-regenerate ${run.id} ${newest}`), bodyHash: '' }
   const limits = countedFor(caller, settings.caps)
   const submission = { parts: undefined, replaces: run.id, clientTools: tools, ...limits, idempotency }
@@ -117,7 +117,7 @@ export async function acceptCallOutputs(
   if (resolutions.length > 0)
     await service.resolve(session, run.id, resolutions, { here: true }, { clientTools: tools })
   const seen = await seenBefore(reader, key, run, new Set(asked.map((row) => row.id)))
-  // A delegate call counts as open: the client has seen only its placeholder output, not its result.
+  // A delegate call counts as open, because the client has seen only a placeholder for the result.
   const open = (seen?.open ?? asked).filter((row) => row.needs === undefined || !hasEnd(partOfCall(row)))
   const { messages } = await reader.messages(key, { order: 'descending', limit: 1 })
   const after = seen?.after ?? asked.at(-1)?.id ?? messages[0]?.id

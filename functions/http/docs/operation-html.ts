@@ -21,7 +21,7 @@ export interface OperationAddress {
   readonly path: string
 }
 
-/** All about one operation: its input, its responses, an example, and a form to try it. */
+/** Renders one operation: its input, its responses, an example, and a form to try it. */
 export function operationHtml(document: ApiDocument, address: OperationAddress, operation: Operation): Html {
   const { method, path } = address
   const parameters = operation.parameters ?? []
@@ -52,7 +52,7 @@ export function operationHtml(document: ApiDocument, address: OperationAddress, 
   </article>`
 }
 
-/** Collapsed, because an operation has many of them and they look alike. */
+/** Renders the error responses. They are collapsed, because an operation has many similar ones. */
 const refusalsHtml = (refusals: readonly Response[]): Html =>
   html`<details>
     <summary>Refused with ${refusals.map(([status]) => status).join(', ')}: a <a href="#Problem">Problem</a></summary>

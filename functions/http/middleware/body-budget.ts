@@ -105,7 +105,7 @@ export async function* chunksWithinBudget(
       yield value
     }
   } finally {
-    // Cancelling an aborted body rejects with the error that aborted it. That error is being thrown already.
+    // For an aborted body, `cancel` rejects with the error that aborted the body. That error is already being thrown.
     await reader.cancel().catch(() => undefined)
   }
 }
@@ -118,7 +118,7 @@ async function within<Value>(milliseconds: number, value: Promise<Value>): Promi
   return Promise.race([value, stalled]).finally(() => clearTimeout(late))
 }
 
-/** Rejects a body whose client has disconnected, as an error of the client. */
+/** Throws a client error, because the client disconnected before its body was complete. */
 function brokenOff(): never {
   throw new RequestError(
     400,

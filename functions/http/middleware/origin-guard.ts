@@ -5,10 +5,9 @@ import { RequestError } from './request-error.ts'
 const LOOPBACK = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/i
 
 /**
- * Rejects requests from pages of other sites while the server needs no key. The host that a request names must be a
- * loopback host, which prevents DNS rebinding. A browser's `Origin` must be this server's own or an allowed one. A
- * request without `Origin`, such as one for an image, must not come from another site (`Sec-Fetch-Site`). The only
- * exception is a followed link.
+ * Rejects requests from pages of other sites while the server needs no key. A request must name a loopback host, which
+ * prevents DNS rebinding. A browser's `Origin` must be this server's own or an allowed one. A request without `Origin`,
+ * such as one for an image, must not come from another site (`Sec-Fetch-Site`). The only exception is a followed link.
  */
 export function originGuard({ keys, settings }: AppDependencies): MiddlewareHandler<AppEnv> {
   let keysExist = !settings.openAccess

@@ -15,7 +15,7 @@ import { RequestError } from './request-error.ts'
  */
 const LARGE = 256 * 1024
 /**
- * Bytes of the body budget that a streamed body reserves. An import keeps no more in memory
+ * Bytes of the body budget that a streamed body reserves. An import keeps at most this many bytes in memory
  * (`functions/http/v1/transfer/import-lines.ts`).
  */
 const STREAMED = String(1024 * 1024)
@@ -79,7 +79,7 @@ function untyped(request: Request): Request {
   return new Request(request.url, { method: request.method, headers, signal: request.signal })
 }
 
-/** Whether the body is lines that an import reads as a stream, without a limit of their number. */
+/** Whether the body consists of JSON lines, which an import reads as a stream without a limit on their number. */
 export const isStreamed = (request: Pick<HonoRequest, 'path' | 'header'>): boolean =>
   request.path.endsWith('/import') && (request.header('content-type') ?? '').startsWith('application/x-ndjson')
 

@@ -2,7 +2,7 @@ import type { MiddlewareHandler } from 'hono'
 import { wellFormed } from '../../log/json/well-formed.ts'
 import type { AppEnv } from '../dependencies.ts'
 
-/** Makes `c.json` of every handler replace lone surrogates in the body, as `jsonText` does. */
+/** Replaces lone surrogates in every body that a handler sends with `c.json`. `jsonText` does the same. */
 export const wellFormedBodies = (): MiddlewareHandler<AppEnv> => async (c, next) => {
   const write = c.json
   const json = (value: unknown, ...rest: never[]): unknown => write(wellFormed(value) as never, ...rest)

@@ -44,7 +44,7 @@ const readModel = createRoute({
 /** Lists the agents and their aliases as models. */
 export function modelRoutes(app: App, dependencies: AppDependencies): void {
   const { agents, clock, settings } = dependencies
-  // Agents are read once, when the process starts. So this time is reported as their creation time.
+  // Agents are read once, when the process starts. So the start of the process is reported as their creation time.
   const created = Math.floor(clock.now() / 1000)
   const modelResource = (id: string) => ({ id, object: 'model', created, owned_by: 'tooltrail' }) as const
   const mayUse = (caller: Caller, name: string): boolean => caller.key?.agents?.includes(name) ?? true

@@ -9,7 +9,10 @@ import { samplingFields, stopTexts } from '../v1/messages/settings-schema.ts'
 const CHOICES = 'must be auto, none, required or a function'
 
 const words = z.enum(['auto', 'none', 'required'])
-/** The name of a function. It need not be well-formed: a name of no tool is refused later, with its path. */
+/**
+ * The name of a function. Its form is not checked here: a name that belongs to no tool is rejected later, with its
+ * path.
+ */
 const functionName = z.string().min(1).max(128)
 
 /** Fields of a format with a schema. Optional fields may be null. */

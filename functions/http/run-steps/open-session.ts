@@ -16,8 +16,8 @@ interface Wanted {
 }
 
 /**
- * Opens the session with this id, or creates it, and sets its agent and instructions. A run uses the settings of its
- * own request. So the returned session has these values even if another request changes the stored ones. Rejects like
+ * Opens the session with this id, or creates it, and sets its agent and instructions. The returned session has these
+ * values even if another request changes the stored ones. So a run uses the settings of its own request. Rejects like
  * `createSession` and `enterSession`.
  */
 export async function openSession(dependencies: AppDependencies, caller: Caller, wanted: Wanted): Promise<Session> {

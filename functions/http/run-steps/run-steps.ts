@@ -71,17 +71,17 @@ export function createRunSteps({ after = '', open = [] }: Known = {}): RunSteps 
 
 type ThreadEvent = DeltaEvent | RoundEvent | MessageCompletedEvent
 
-/** The calls of a thread that have not ended. Events of the thread's next round are held back until they end. */
+/** The calls of a thread that have not ended. Events of the thread's next round are held back until these calls end. */
 interface OpenCalls {
   readonly ids: Set<string>
   held: ThreadEvent[]
 }
 
 /**
- * The rounds in progress of the leader and of members. A model request may contain a result that is still being stored.
- * So the next round may stream before the call's end is emitted. In the log, the call's end comes first. Therefore the
- * round is held back until that end, so that live events have the order of stored ones. `known`: calls that are open
- * when the follower begins.
+ * The rounds in progress of the leader and of members. A round is held back until the calls of the round before it have
+ * ended, so that live events have the order of the log. Without this, the order could differ: a model request may
+ * contain a result that is still being stored. The next round then streams before the call's end is emitted. `known`:
+ * calls that are open when the follower begins.
  */
 function createThreads(known: readonly ToolMessage[]) {
   const rounds = createRounds()

@@ -1,9 +1,9 @@
 import type { RunStep } from './run-step.ts'
 
 /**
- * Creates a filter for the steps of a run with a format. It holds the leader's texts back until their completion is stored. It
- * drops the texts of completions with calls, and of completions that were requested again. So the client gets only the texts that
- * the format holds for. Without a format, all steps pass.
+ * Creates a filter for the steps of a run with a format. The filter holds back the leader's texts until their
+ * completion is stored. It drops the texts of completions with calls, and of completions that were requested again. So
+ * the client gets only texts that must have the format. Without a format, all steps pass.
  */
 export function createTypedTexts(isTyped: boolean): (step: RunStep) => readonly RunStep[] {
   let held: RunStep[] = []

@@ -3,7 +3,7 @@ import { createRecent } from '../../domain/cache/lru-cache.ts'
 import { RequestError } from '../middleware/request-error.ts'
 import type { ResponseBudget } from './response-budget.ts'
 
-/** Bytes of named texts that no client is reading. They are cached for the next client. */
+/** Maximum bytes of cached texts. A named text that no client is reading is cached for the next client. */
 const KEPT_BYTES = 16 * 1024 * 1024
 
 /** A text that is created when it is sent, unless it is still cached. Equal names always mean equal texts. */

@@ -28,7 +28,7 @@ export interface ResponseBudget {
   /** Waits until `bytes` fit and reserves them. The waiters of one tenant are served in order. */
   wait(tenant: string, bytes: number): WaitingText
   give(tenant: string, bytes: number): void
-  /** Whether clients have left so much unread that a client that does not read should be disconnected earlier. */
+  /** Whether unread texts use so much of the budget that a client that does not read should be disconnected earlier. */
   isCrowded(): boolean
 }
 

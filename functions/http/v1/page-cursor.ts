@@ -3,15 +3,16 @@ import { RequestError } from '../middleware/request-error.ts'
 
 const OLDER = 'older_'
 
-/** The bounds of a page. It follows the message `after`, and precedes the message `before`. */
+/** The bounds of a page. The page follows the message `after` and precedes the message `before`. */
 export interface MessageBounds {
   readonly after?: string
   readonly before?: string
 }
 
 /**
- * Writes the cursor of the page that follows a message in this order. The client always passes the cursor as `after`.
- * In descending order, `after` may already hold the id that bounds all pages; the cursor then contains that id.
+ * Writes the cursor of the page that follows a message in this order. The client passes the cursor as `after`. In
+ * descending order, the client may also use `after` for an id that bounds all pages. So the cursor contains that id
+ * too.
  */
 export const writeMessageCursor = (order: 'asc' | 'desc', id: string, { after }: MessageBounds = {}): string =>
   order === 'asc' ? id : `${OLDER}${id}${after === undefined ? '' : `_${after}`}`
@@ -25,8 +26,8 @@ export function readMessageCursor(after: string | undefined, before: string | un
 }
 
 /**
- * A position in a log that is read as Chat Completions messages. Log message `id` becomes several of these; the
- * position is after the first `skip` of them.
+ * A position in a log that is read as Chat Completions messages. The log message `id` becomes several Chat Completions
+ * messages. The position is after the first `skip` of them.
  */
 export interface ChatPosition {
   readonly id: string

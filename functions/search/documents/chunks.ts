@@ -1,9 +1,12 @@
 /** `CHUNK`: characters (UTF-16 units) of a chunk. `OVERLAP`: characters at its end that the next chunk repeats. */
 const CHUNK = 4_000
 const OVERLAP = 150
-/** Share of `CHUNK` from which on a chunk may end early, at the end of a line or a word. */
+/** A chunk may end early, after a line or a word, if it has at least this share of `CHUNK` characters. */
 const FULL = 0.75
-/** Minimum number of new characters in each chunk except the last, that is, without the characters that it repeats. */
+/**
+ * Minimum number of new characters in each chunk except the last. Characters that are repeated from the previous chunk
+ * are not new.
+ */
 export const MIN_CHUNK_CHARACTERS = 2_500
 
 /** Splits a text that arrives in pieces into chunks. */
@@ -36,8 +39,8 @@ export function createChunker(): Chunker {
 }
 
 /**
- * Returns the end of the first chunk of a longer text. It is after a newline in the last quarter of the chunk. Without
- * one, it is after a space there, or else at `CHUNK` characters.
+ * Returns the end of the first chunk of a longer text. The end is after the last newline in the last quarter of the
+ * chunk. If there is none, it is after the last space in that quarter, or else at `CHUNK` characters.
  */
 function cut(text: string): number {
   for (const separator of ['\n', ' ']) {
@@ -47,7 +50,7 @@ function cut(text: string): number {
   return boundary(text, CHUNK)
 }
 
-/** Returns `place`, or one less if it would split a surrogate pair. */
+/** Returns `place`, or one less if `place` would split a surrogate pair. */
 function boundary(text: string, place: number): number {
   const code = text.charCodeAt(place)
   const before = text.charCodeAt(place - 1)

@@ -58,11 +58,11 @@ export interface PlannedTerm {
 
 /** A word with at most this many documents may be a typo, or a part of another word. */
 const RARE = 3
-/** Replaces `RARE` if the search found nothing else. */
+/** Used in place of `RARE` if the search has found nothing otherwise. */
 const WIDENED = 2_000
 /** Maximum number of expanded words in a query, because each takes several lookups. */
 const MAX_WIDENED = 8
-/** Maximum number of documents of all expansions of a word together. */
+/** Maximum number of documents that all expansions of one word may have together. */
 const EXTENDED = 5_000
 /**
  * Maximum number of expansions of an unknown word, and of words one typo away. A user who stores words could create

@@ -24,7 +24,7 @@ export interface SearchTerm {
   readonly wholes: readonly string[]
   /** The words that together match the term. A plain word has one. */
   readonly words: readonly string[]
-  /** 1. It is less for words that only phrase the question. */
+  /** Weight of the term: 1, or less for words that only phrase the question. */
   readonly weight: number
   /** For a date: how texts write it. They replace `words`. */
   readonly date?: DateSpellings
@@ -142,8 +142,8 @@ function opensWithFrame(pieces: readonly Piece[]): boolean {
 }
 
 /**
- * Sets the weight of a query's opening words to 0. The opening is the part before the first content word. A topic word that
- * follows a frame word also ends it.
+ * Sets the weight of a query's opening words to 0. The opening is the part before the first content word. A topic word
+ * that follows a frame word also ends the opening.
  */
 function dropOpening(pieces: readonly Piece[]): void {
   let framed = false
@@ -156,8 +156,8 @@ function dropOpening(pieces: readonly Piece[]): void {
 }
 
 /**
- * Sets the weight of a frame word right before a topic word to 0, as in "<tool> result for …" and "did <tool> return
- * for …".
+ * Sets the weight of a frame word to 0 if a topic word follows directly, as in "<tool> result for …" and "did <tool>
+ * return for …".
  */
 function dropBeforeTopic(pieces: readonly Piece[]): void {
   for (const [index, piece] of pieces.entries()) {

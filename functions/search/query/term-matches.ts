@@ -16,8 +16,8 @@ export interface ReadableText {
 }
 
 /**
- * Quality of a match by its borders. `WHOLE`: at both ends of a word. The others: at joiners, at inner borders, with
- * only one border, and with none.
+ * Quality of a match by its borders. `WHOLE`: the match begins and ends at the borders of words. The others, in order:
+ * the match has borders at joiners, has inner borders, has only one border, has none.
  */
 const WHOLE = 1
 const AT_JOINER = 0.97

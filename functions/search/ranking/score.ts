@@ -49,7 +49,8 @@ const LEAST = 0.01
 export const RANKED = 100
 
 /**
- * Minimum number of self-references that may hide real events. With fewer, the real events are among the candidates.
+ * Number of self-references from which on they may hide real events. If there are fewer, the real events are among the
+ * candidates.
  */
 const MIN_SELF_REFERENCES = 20
 

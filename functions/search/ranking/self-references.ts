@@ -23,8 +23,7 @@ const NOTHING_FOUND =
 const OPENING = 300
 
 /**
- * Returns the runs that searched the history, out of `runIds`. The candidates alone do not always show whether a run
- * did.
+ * Returns the ids of those runs among `runIds` that searched the history. The candidates alone do not always show this.
  */
 export type SearchedRuns = (runIds: readonly string[]) => Promise<ReadonlySet<string>>
 

@@ -10,7 +10,7 @@ const BASE64 = /(?<![A-Za-z0-9+/_-])(?:[A-Za-z0-9+/_-]{60,80}\r?\n){0,500}[A-Za-
  * Whether decoded bytes are text. In numbers, keys and images, one of the first twelve bytes is not a text character.
  */
 const IS_TEXT = /^[\t\n\r -~]{12}/u
-/** Separates decoded texts. No secret matches across it. */
+/** Separates decoded texts, so that no secret matches across two texts. */
 const BETWEEN = '\n"\n'
 
 interface Decoded {

@@ -14,7 +14,10 @@ const REDACTED = '[redacted]'
  */
 const WINDOW = 40_000
 const OVERLAP = MAX_SECRET_CHARACTERS
-/** Maximum characters of a text that are searched for further occurrences of known secrets. */
+/**
+ * Maximum characters that are searched for further occurrences of known secrets: the text's length times the number of
+ * secrets.
+ */
 const READ_FOR_OTHERS = 100_000_000
 /** Maximum characters of a text that are kept in memory while secrets are searched; a longer text is read twice. */
 const KEPT = 2_000_000
@@ -33,8 +36,8 @@ export async function redactSecrets(text: string): Promise<string> {
 type Pieces = AsyncIterable<string> | Iterable<string>
 
 /**
- * Redacts a text of any length with bounded memory. `open` returns the text from its beginning. It is called once to
- * find the secrets. For long texts, it is called once more to remove all their occurrences.
+ * Redacts a text of any length with bounded memory. `open` returns the text from its beginning. `open` is called once
+ * to find the secrets. For a long text, it is called once more to remove all occurrences of the secrets.
  */
 export async function* redactPieces(open: () => Pieces): AsyncGenerator<string> {
   const { secrets, kept } = await findAll(open())
@@ -47,7 +50,7 @@ export async function* redactPieces(open: () => Pieces): AsyncGenerator<string> 
   let found: Range[] = []
   let continues = false
   for await (const { text, start, last } of windows(pieces)) {
-    // A long key began before this position. The rest of the key belongs to the mark of its beginning.
+    // A long key began before this position. The mark that replaces its beginning also replaces the rest.
     if (continues) found.push([place - 1, start + findKeyEnd(text, place - start)])
     const ranges = [...(await findEscaped(text)).map(({ range }) => range), ...occurrences(text, secrets)]
     found.push(...ranges.map(([from, to]): Range => [start + from, start + to]))
@@ -87,8 +90,8 @@ async function* windows(pieces: Pieces): AsyncGenerator<Window> {
 }
 
 /**
- * Finds the secrets of a text. Their number is limited to those whose occurrences can be searched. Also returns the
- * text itself if it is short.
+ * Finds the secrets of a text. `READ_FOR_OTHERS` limits their number, because all occurrences of each secret are
+ * searched. Also returns the text itself if it is short.
  */
 async function findAll(pieces: Pieces): Promise<{ readonly secrets: readonly string[]; readonly kept?: string[] }> {
   const secrets = new Set<string>()

@@ -6,8 +6,8 @@ import { findPrivateKeys, type Range } from './private-keys.ts'
 /**
  * Patterns by rule. A text in which a rule of secretlint's recommended preset finds a secret always matches a pattern
  * of the rule. The patterns are loose where this is cheap. Linting takes about 0.4 ms for 2 KB and delays every write
- * of the log; this filter takes about 0.02 ms. `test/search/redaction/redact.test.ts` checks it with a sample of each
- * rule.
+ * of the log; this filter takes about 0.02 ms. `test/search/redaction/redact.test.ts` checks the patterns with a sample
+ * of each rule.
  */
 const HINTS: readonly string[] = [
   // aws
@@ -75,8 +75,8 @@ export const mayHide = (text: string): boolean =>
   mayBeEscaped(text) || mayHoldSecret(text) || decodedIn(text).length > 0
 
 /**
- * Maximum nesting of escapes. A call shows its arguments as JSON. A string in it may contain JSON too, and that JSON a
- * quoted command or an address.
+ * Maximum nesting of escapes. A call shows its arguments as JSON. A string in these arguments may contain JSON too.
+ * That JSON may contain a quoted command or an address.
  */
 const ESCAPED_TIMES = 4
 
@@ -120,15 +120,15 @@ function findOwn(text: string): Range[] {
  * have no effect.
  */
 export async function findSecrets(said: string): Promise<Range[]> {
-  // Some rules find no key directly after a letter. In scripts without spaces, a key may follow a letter. So each
-  // non-ASCII character is replaced.
+  // Some rules find no key directly after a letter. In writing systems without spaces, a key may directly follow a
+  // letter. So each non-ASCII character is replaced.
   const text = said.replaceAll(/\P{ASCII}/gu, (letter) => '·'.repeat(letter.length))
   const [{ lintSource }, { rules }, { secretLintProfiler }] = await Promise.all([
     import('@secretlint/core'),
     import('@secretlint/secretlint-rule-preset-recommend'),
     import('@secretlint/profiler'),
   ])
-  // An enabled profiler would keep about 200 entries of every text in memory forever.
+  // The linter's profiler must be disabled, because it keeps about 200 entries per text in memory forever.
   secretLintProfiler.setEnabled(false)
   const finders = rules.filter((rule) => !rule.meta.id.endsWith('filter-comments'))
   // With this file name, every rule reads the text.

@@ -23,7 +23,7 @@ export interface Place {
 
 /** Number of slots for remembered runs, a power of two. With their strings, they take about 10 MB of memory. */
 const SLOTS = 65_536
-/** Maximum number of slots that are probed for a run. It bounds the time of a lookup for any text. */
+/** Maximum number of slots that are probed for a run. The limit bounds the time of a lookup for any text. */
 const MAX_PROBES = 4
 /** Longer runs are not remembered, because they seldom repeat. */
 const MAX_REMEMBERED_CHARACTERS = 80

@@ -21,7 +21,10 @@ const MIN_WORD_CHARACTERS = 3
 const MAX_WORD_CHARACTERS = 64
 const WORD = /^[\p{L}\p{N}\p{M}]+$/u
 
-/** A run with at most this many characters may be kept in memory as a whole by its substrings. */
+/**
+ * Maximum characters of a run whose substrings are stored without a copy. Such a substring keeps the whole run in
+ * memory.
+ */
 const SMALL = 80
 
 const NONE: readonly string[] = []

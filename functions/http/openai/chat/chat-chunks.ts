@@ -58,7 +58,7 @@ export function createChatChunks(): ChatChunks {
       }
       const asked = waiting.filter(({ message }) => message.needs === 'result')
       const calls = asked.map(({ message, arguments: text }, place): ChatCall => ({
-        // Calls of different members may have the same id. Only the first of them keeps it.
+        // Calls of different members may have the same id. Only the first of these calls keeps the id.
         id:
           asked.findIndex((one) => one.message.toolCallId === message.toolCallId) === place
             ? message.toolCallId

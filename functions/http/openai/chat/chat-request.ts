@@ -49,7 +49,7 @@ export interface ChatInput<Part = RequestPart> {
   readonly said: readonly Said<Part>[]
   /** Undefined if the request names no tools: a request that continues a run keeps the run's tools. */
   readonly tools: readonly ClientTool[] | undefined
-  /** Undefined in formats without such fields: a request that continues a run keeps those of the run. */
+  /** Undefined if the format has no settings. A request that continues a run then keeps the run's settings. */
   readonly settings?: RequestSettings
   /** The path of each tool's name, if the request's list of tools has another form. */
   readonly toolPaths?: readonly string[]

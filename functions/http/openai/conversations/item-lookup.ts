@@ -5,11 +5,11 @@ import type { LogReader } from '../../../ports/log-reader.ts'
 import { itemsOf } from './conversation-items.ts'
 import type { PlacedItem } from './conversation-items.ts'
 
-/** The run, the round and the index in that round of a block or a call, as their ids name them. */
+/** Matches the id of a block or a call. The id contains the run, the round, and the index in that round. */
 const BLOCK_OR_CALL = /^(msg|rs|fc|fco)_([0-7][0-9A-HJKMNP-TV-Z]{25})_([0-9]{1,6})_([0-9]{1,6})(?:r[0-9]{1,6})?$/
-/** The message of an input, or of a call of a team's member. */
+/** Matches the id of an input or of a member's call. The id contains the message. */
 const WHOLE = /^(?:msg|fc|fco)_([0-7][0-9A-HJKMNP-TV-Z]{25})$/
-/** Page size, in messages and in characters, when a run is searched for items. */
+/** Page size in messages, and in characters, for the search of a run's items. */
 const PAGE = 200
 const PAGE_CHARACTERS = 1_000_000
 

@@ -3,7 +3,7 @@ import { invalidRequest } from '../../middleware/validation.ts'
 import type { ShownItem } from './conversation-items.ts'
 import type { ItemList, ItemQuery } from './conversation-schemas.ts'
 
-/** A page of these items, which are all that there are, oldest first. Rejects an unknown `after`. */
+/** Returns a page of `items`, which must be the complete list, oldest first. Rejects an unknown `after`. */
 export function pageOf(items: readonly ShownItem[], { after, limit, order }: ItemQuery): ItemList {
   const ordered = order === 'asc' ? items : items.toReversed()
   const at = ordered.findIndex(({ id }) => id === after)
@@ -12,7 +12,7 @@ export function pageOf(items: readonly ShownItem[], { after, limit, order }: Ite
   return listOf(rest.slice(0, limit), rest.length > limit)
 }
 
-/** Items as a list. Items beyond the size of a page are omitted: `has_more` then says that they follow. */
+/** Converts items to a list. Omits items that do not fit into a page, and then sets `has_more`. */
 export function listOf(items: readonly ShownItem[], more: boolean): ItemList {
   const data = fitting(items)
   return {

@@ -21,7 +21,7 @@ export function refuseInstructions(items: readonly InputItem[]): void {
  * it later.
  */
 export function requireClosedCalls(history: ChatInput['history']): void {
-  /** The open calls of the last assistant message: the path of each by its id. */
+  /** The path of each open call of the last assistant message, by call id. */
   let open = new Map<string, string>()
   for (const { message, at } of history) {
     if (message.role === 'tool') {

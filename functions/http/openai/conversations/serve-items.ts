@@ -89,7 +89,7 @@ async function nameOf(c: Context<AppEnv>): Promise<ImportName | undefined> {
   return { keyHash: sha256(`items ${key}`), bodyHash: sha256(await c.req.text()), forGood: false }
 }
 
-/** Reads the items of an import. A repeated import has stored them before. */
+/** Reads the items that an import stored. The items of a repeated import were stored by its first attempt. */
 async function appendedItems(reader: LogReader, key: SessionKey, appended: Appended): Promise<ShownItem[]> {
   const { first, last = '' } = appended.progress ?? appended
   const head = first === undefined ? undefined : await reader.message(key, first)
@@ -121,7 +121,8 @@ async function itemPage(
     found.push(...(isRising ? rising : rising.toReversed()))
   }
   if (first !== undefined) await take([first])
-  // The cursor may be an item's id from a stream. If the item has another id now, its whole message counts as read.
+  // The cursor may be an id that a stream gave to an item. If the item has another id now, its whole message counts as
+  // read.
   const known = found.findIndex(({ item }) => item.id === after)
   found.splice(0, known === -1 ? found.length : known + 1)
   let more = true

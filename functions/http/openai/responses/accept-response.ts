@@ -34,7 +34,10 @@ export interface NewResponse<Turn = ChatTurn> {
   readonly withCalls: boolean
 }
 
-/** Starts a Response, or finds the one that an earlier attempt started. From then on, it can be found by its id. */
+/**
+ * Starts a Response, or finds the one that an earlier attempt started. From then on, the Response can be found by its
+ * id.
+ */
 export async function acceptResponse(
   dependencies: RouteDependencies,
   wanted: NewResponse<ReadyTurn>,
@@ -126,7 +129,10 @@ export async function findConversation(
   return orConversationNotFound(id, () => findSession(dependencies, caller, id), place)
 }
 
-/** Calls `work`. Reports an unknown session as an unknown conversation, as `findConversation` does. */
+/**
+ * Calls `work`. If `work` rejects because the session is unknown, rejects with the error of `findConversation` for an
+ * unknown conversation.
+ */
 export async function orConversationNotFound<Result>(
   id: string,
   work: () => Promise<Result>,

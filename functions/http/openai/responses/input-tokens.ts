@@ -48,7 +48,7 @@ export async function countInputTokens(
   return next.estimatedTokens + Math.round(weighMessages(newMessages(input, session !== undefined)))
 }
 
-/** A session that does not exist: the one that the Response would create. */
+/** Returns the session that the Response would create, without storing the session. */
 function unstored({ clock }: RouteDependencies, tenant: string, agent: string): Session {
   const now = clock.now()
   const times = { createdAt: now, updatedAt: now }
@@ -63,7 +63,7 @@ function unstored({ clock }: RouteDependencies, tenant: string, agent: string): 
   }
 }
 
-/** The messages of the request that the session's log does not have. */
+/** Returns those messages of the request that are not in the session's log. */
 const newMessages = ({ history, fresh }: ChatInput, hasLog: boolean): RequestMessage[] =>
   [...(hasLog ? [] : history), ...fresh].flatMap(({ message }) => requestMessages(message))
 

@@ -31,8 +31,8 @@ async function answeredCalls(
 }
 
 /**
- * The user's message of the request. Undefined if the request brought outputs alone, or if its run has not started: the
- * input becomes a message with the start.
+ * The user's message of the request. Undefined if the request brought outputs alone, or if its run has not started. The
+ * input becomes a message when the run starts.
  */
 async function inputMessage(reader: LogReader, { key, runId, asked, of }: ResponsePart): Promise<Message | undefined> {
   if (asked > 0 && (of === undefined || of === runId)) return undefined

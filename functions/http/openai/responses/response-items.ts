@@ -76,7 +76,7 @@ interface BlockPlace {
   readonly place: number
 }
 
-/** The id of a block. It has the number of the attempt, unless that is the round's first one. */
+/** The id of a block. The id contains the number of the attempt, unless it is the round's first attempt. */
 export const blockId = ({ kind, runId, round, attempt, place }: BlockPlace): string =>
   `${kind === 'text' ? 'msg' : 'rs'}_${runId}_${round}_${place}${attempt === 0 ? '' : `r${attempt}`}`
 

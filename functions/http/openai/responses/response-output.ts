@@ -22,8 +22,8 @@ export interface ResponseOutput {
 
 interface Shown {
   /**
-   * The run, and how many times it had asked the client before. A function, because a queued input may be merged into
-   * another run.
+   * Returns the run, and how many times the run had asked the client before. This is a function, because a queued input
+   * may be merged into another run.
    */
   readonly where: () => { readonly runId: string; readonly asked: number }
   /** Whether calls of our own tools are shown. */
@@ -37,7 +37,7 @@ export function createResponseOutput({ where, withCalls }: Shown): ResponseOutpu
   /** Calls of this round that have started. Text between the deltas of a call does not start a new block. */
   const begun = new Set<number>()
   let passed = 0
-  /** Whether this Response has begun: the answers to a run's calls start another Response of the same run. */
+  /** Whether this Response has begun. Each answer to a run's calls begins another Response of that run. */
   const isBegun = (): boolean => passed === where().asked
   const own = (ended: readonly WaitingCall[]): ResponseEvent[] =>
     withCalls && isBegun() ? ended.flatMap((call) => ownCallEvents(writer, call)) : []

@@ -38,8 +38,8 @@ export interface ShownResponse extends ResponsePart {
 }
 
 /**
- * The fields that the specification of Open Responses requires, but that have no counterpart here. The agent's settings
- * hold, so these are the API's default values.
+ * The fields that the specification of Open Responses requires, but that have no counterpart here. The values are the
+ * API's defaults, although the agent's settings apply.
  */
 const DEFAULTS = {
   max_output_tokens: null,

@@ -69,8 +69,8 @@ export function ownCallEvents(writer: ResponseWriter, call: WaitingCall): Respon
 }
 
 /**
- * Sequence numbers of one attempt. An attempt whose items have more characters can be streamed, but a client that
- * resumes after it misses characters of the next attempt.
+ * Number of sequence numbers for one attempt. An attempt with more characters can still be streamed. But a client that
+ * resumes after such an attempt misses characters of the next one.
  */
 const ATTEMPT_NUMBERS = 2 ** 20
 
@@ -136,7 +136,7 @@ export function createTextWriter(writer: ResponseWriter, runId: () => string): T
   }
 }
 
-/** The first sequence number of an attempt. `begun`: that of the round's first attempt. */
+/** The first sequence number of an attempt. `begun`: the first sequence number of the round's first attempt. */
 const startOf = ({ begun, attempt }: { readonly begun: number; readonly attempt: number }): number =>
   begun + attempt * ATTEMPT_NUMBERS
 

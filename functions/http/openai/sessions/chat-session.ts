@@ -25,10 +25,10 @@ import { scopeOf } from './chat-turn.ts'
 import type { Attempt, ChatTurn, ReadyTurn } from './chat-turn.ts'
 import { noteAttempt } from './repeated-request.ts'
 
-/** The run to follow. `answered`: the rows of the calls that this turn answers, and the run that made them. */
+/** The run to follow. `answered`: the run whose calls this turn answers, and the rows of these calls. */
 export interface AcceptedTurn extends FollowedRun {
   readonly answered?: { readonly runId: string; readonly calls: readonly string[] }
-  /** Undefined for a turn that needs none: one with an idempotency key, or with results alone. */
+  /** Undefined for a turn that needs no stored attempt: a turn with an idempotency key, or a turn with results only. */
   readonly attempt?: Attempt
 }
 
@@ -127,11 +127,11 @@ interface Answers {
   readonly resolutions: readonly CallResolution[]
   /** The ids of the calls' rows. */
   readonly calls: readonly string[]
-  /** Whether all of them are answered already. */
+  /** Whether all of these calls are answered already. */
   readonly isRepeated: boolean
   /** The last message that the client has seen. */
   readonly after: string
-  /** Calls before that message whose end the client has not seen. */
+  /** Calls before the message `after` whose end the client has not seen. */
   readonly open: readonly ToolMessage[]
 }
 
@@ -180,7 +180,10 @@ async function answersOf(
   return { runId, resolutions: [...given, ...decided], calls, isRepeated, after, open: unseen }
 }
 
-/** Finds the newest calls with these names or rows that wait for a client or an approval, or have waited. */
+/**
+ * Finds calls that wait for a client or an approval, or have waited, by their names or rows. For each name, finds the
+ * newest call.
+ */
 async function callsOf(
   reader: RouteDependencies['reader'],
   session: Session,

@@ -35,7 +35,7 @@ export interface ChatTurn<Part = RequestPart> {
   readonly place?: string
   /** SHA-256 of the request's body. */
   readonly bodyHash: string
-  /** Hash of the client, the place and the folded messages. A request and its repetition have the same hash. */
+  /** Hash of the client, `place` and the folded messages. A request and its repetition have the same hash. */
   readonly turnHash: string
   readonly idempotencyKey: string | undefined
   /** Whether the client says that it has sent this request before. */
@@ -67,5 +67,8 @@ export const KEYS_MS = 86_400_000
 export const scopeOf = ({ caller, agent, user }: Pick<ChatTurn, 'caller' | 'agent' | 'user'>): string =>
   JSON.stringify([caller.owner ?? null, caller.key?.id ?? null, agent, user ?? null])
 
-/** Whether a header says that its request was sent before. OpenAI's packages count their retries in it. */
+/**
+ * Whether this value of a header marks a repeated request. OpenAI's packages send their number of retries in the
+ * header.
+ */
 export const saysRetry = (header: string | undefined): boolean => Number(header) > 0

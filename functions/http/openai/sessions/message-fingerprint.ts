@@ -8,8 +8,8 @@ import type { ChatTurn } from './chat-turn.ts'
 import { withoutReasoning } from './reasoning-tags.ts'
 
 /**
- * Returns the name of a conversation, made of the messages that its client knows. It is valid for this client only. Texts are
- * folded, because clients trim, normalize and reflow texts, and drop reasoning in tags.
+ * Returns the name of a conversation, computed from the messages that its client knows. The name is valid for this
+ * client only. Texts are folded, because clients trim, normalize and reflow texts, and drop reasoning in tags.
  */
 export const historyName = (turn: ChatTurn, messages: readonly ChatMessage[]): string =>
   `folded history ${sha256(JSON.stringify([scopeOf(turn), messages.map((message) => shownOf(message, foldText))]))}`
@@ -18,7 +18,7 @@ export const historyName = (turn: ChatTurn, messages: readonly ChatMessage[]): s
 export const exactHistoryName = (turn: ChatTurn, messages: readonly ChatMessage[]): string =>
   `history ${sha256(JSON.stringify([scopeOf(turn), messages.map((message) => shownOf(message, exactText))]))}`
 
-/** Returns the hash of a turn's client, its place, and its folded messages, including system messages. */
+/** Returns a hash of a turn's client, its `place` and its folded messages, including system messages. */
 export function turnHash(
   turn: Pick<ChatTurn, 'caller' | 'agent' | 'user' | 'place' | 'input' | 'instructions'>,
 ): string {

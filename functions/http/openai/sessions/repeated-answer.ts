@@ -14,8 +14,8 @@ export async function noteAnswered(
   session: SessionKey,
   run: string,
 ): Promise<void> {
-  // Without a key or a run, an equal request may be a new one, because models reuse call ids. In that case, the record
-  // is kept only briefly.
+  // Models reuse call ids. So an equal request may be a new one, unless a key, a run or the history identifies the
+  // calls. If nothing does, the record is kept only briefly.
   const isUnique = turn.idempotencyKey !== undefined || turn.answersTo !== undefined || isReported(turn)
   await names.give(session, nameOf(turn, session), { run }, clock.now() + (isUnique ? KEYS_MS : REPEAT_MS))
 }

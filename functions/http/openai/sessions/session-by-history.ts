@@ -18,8 +18,9 @@ import { earlierAttempt } from './repeated-request.ts'
 const HISTORY_MS = 30 * 86_400_000
 
 /**
- * Like `acceptChatTurn`. A client that names no session continues in the session whose newest turn produced the
- * client's history. If other turns were added there since, the client gets a separate session.
+ * Like `acceptChatTurn`, but also serves a client that names no session. Such a client continues in the session whose
+ * newest turn produced the client's history. If other turns were added to that session since, the client gets a
+ * separate session.
  */
 export async function acceptTurn(dependencies: RouteDependencies, turn: ReadyTurn): Promise<AcceptedTurn> {
   const attempt = await earlierAttempt(dependencies, turn)

@@ -29,7 +29,7 @@ export async function callbackBody(reader: LogReader, key: SessionKey, run: Run,
 
 interface Moment {
   readonly event: RunStateEvent
-  /** The last message of the run when the event happened. Undefined: the run's newest message. */
+  /** The last message of the run when the event happened. If undefined, it is the run's newest message. */
   readonly last?: string
   readonly time: number
 }
@@ -119,7 +119,7 @@ function shortened(message: MessageResource): MessageResource {
   }
 }
 
-/** Drops an output that is long. The last message has the same text, or its pointer. */
+/** Drops an output that is long. The last message has the same text, or a pointer to the text. */
 function withoutLongOutput({ output, ...run }: RunResource): RunResource {
   return output === undefined || bytesOf(output) > 2 * PREVIEW ? run : { ...run, output }
 }

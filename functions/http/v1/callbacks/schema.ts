@@ -2,7 +2,7 @@ import { z } from '@hono/zod-openapi'
 import { page, pageLimit, sessionId, time, ulid } from '../fields.ts'
 
 const ID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}(?:\.[1-9][0-9]{0,5})?$/
-/** Prefix of this list's cursors; without it, an id could be mistaken for a run's. */
+/** Prefix of this list's cursors. Without it, a callback's id could be mistaken for a run's id. */
 export const CALLBACK_CURSOR = 'callback_'
 
 const id = z.string().regex(ID, 'must be the id of a callback').openapi({ example: '01JD2Q8N4T6W8Y0A2C4E6G8J0K.1' })

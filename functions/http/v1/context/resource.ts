@@ -23,8 +23,8 @@ export function summaryResource(summary: Summary): z.input<typeof SummarySchema>
 }
 
 /**
- * Returns the names of the declared tools, as the request to the provider contains them. `mapped_tools` lists the tools
- * whose own names differ from these.
+ * Returns the names that the declared tools have in the request to the provider. `mapped_tools` lists the tools whose
+ * original names are different.
  */
 function toolNames(request: ModelRequest): Pick<z.input<typeof ContextSchema>, 'tools' | 'mapped_tools'> {
   const rules = namesOf(request)

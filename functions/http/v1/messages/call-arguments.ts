@@ -12,8 +12,8 @@ const OVERHEAD = 500
 const shared = new WeakMap<LogReader, Recent<readonly ToolCall[]>>()
 
 /**
- * Finds the raw arguments of calls as their model sent them, because the rows of calls contain none. `known`: messages
- * that were already read. Other messages are read from the log.
+ * Finds the raw arguments of calls, as their model sent them. The rows of calls do not contain these arguments.
+ * `known`: messages that were already read. Other messages are read from the log.
  */
 export function findArguments(
   reader: LogReader,

@@ -114,8 +114,8 @@ async function* replayFrom(
     })
     part.push(...page.messages)
     more = page.more
-    // The request messages for a message depend on its results and on the next message. So the conversation's last
-    // message in this read waits for the next read.
+    // The request messages for a log message depend on its results and on the next message. So the last message of the
+    // conversation in this read is converted after the next read.
     const open = more ? part.findLastIndex(isOwn) : part.length
     if (open <= 0) continue
     const { context, ...numbers } = await sources.optionsFor(part)
@@ -154,8 +154,9 @@ function createTurnFinder(
 }
 
 /**
- * Finds the numbers of sources, and which sources were cited. Reads only if there are sources. Numbers that no
- * completion has recorded are assigned over the whole log, as the next request would assign them. So all pages agree.
+ * Finds the numbers of sources, and which sources were cited. Reads the log only if there are sources. A source without
+ * a recorded number gets the number that the next request would assign over the whole log. So all pages show equal
+ * numbers.
  */
 function createSourceFinder(
   reader: LogReader,

@@ -71,8 +71,9 @@ export function refuseTakenNames(tools: readonly ClientTool[], pathOf = pathsOf(
 }
 
 /**
- * Rejects client tools with the name of an agent's tool. `onlyListed`: rejects only tools that the agent's entry lists
- * or that need approval. During the run, the client's tools then replace the agent's other tools with the same names.
+ * Rejects client tools with the name of an agent's tool. With `onlyListed`, rejects a name only if the agent's entry
+ * lists the tool or the tool needs approval. During the run, client tools replace the agent's other tools with equal
+ * names.
  */
 export async function refuseServerTools(
   { service, agents }: Pick<RouteDependencies, 'service' | 'agents'>,

@@ -18,8 +18,8 @@ const MAX_REQUEST_BYTES = 60_000_000
 const MAX_BYTES = 192_000_000
 const MAX_BYTES_OF_TENANT = 64_000_000
 /**
- * Maximum time that a request waits for image budget. This time is shorter than the time limit of an image, because the
- * images' servers wait too.
+ * Maximum time that a request waits for image budget. It is shorter than the time limit of an image, because the
+ * servers of the images wait during this time too.
  */
 const BUDGET_TIMEOUT_MS = 5_000
 
@@ -203,8 +203,8 @@ async function refuseFalseImages(content: readonly PlacedParts[]): Promise<void>
 }
 
 /**
- * Media types that are compared as another type, because the two are aliases or related types. A prefix `x-` and a
- * suffix `-sequence` are ignored.
+ * For each media type, an alias or related type that replaces it in comparisons. A prefix `x-` and a suffix `-sequence`
+ * are ignored.
  */
 const SAME_TYPES: ReadonlyMap<string, string> = new Map([
   ['image/jpg', 'image/jpeg'],

@@ -15,13 +15,13 @@ import { messageParams, ulid } from '../fields.ts'
 import { findSession } from '../../../access/sessions.ts'
 
 /**
- * Bytes in one read of the store. The next read starts after the client has read these, so a slow download uses little
- * memory.
+ * Bytes in one read of the store. The next read starts after the client has read these bytes. So a slow download uses
+ * little memory.
  */
 const CHUNK = 32 * 1024
 /**
- * Bytes in one read of the first `MAX_LARGE_READS` concurrent downloads. A distant store takes as long for many bytes
- * as for few.
+ * Bytes in one read of the first `MAX_LARGE_READS` concurrent downloads. Few large reads are faster than many small
+ * ones, because a distant store takes about the same time for each read.
  */
 const LARGE_CHUNK = 512 * 1024
 const MAX_LARGE_READS = 16

@@ -10,7 +10,9 @@ import { writeMessageCursor } from '../page-cursor.ts'
 import { jsonText } from '../../../log/json/well-formed.ts'
 
 const PAGE = 500
-/** Characters of messages up to which a document is built at once; longer documents are queued, as pages are. */
+/**
+ * Maximum length of the messages, in characters, for which a document is built at once. Longer documents are queued.
+ */
 const SHORT = 64 * 1024
 
 interface Content {

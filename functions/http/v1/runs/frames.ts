@@ -11,7 +11,10 @@ import { eventResource } from './event-resource.ts'
 import { withArguments } from './resource.ts'
 import type { WaitingCall } from './resource.ts'
 
-/** Characters of a message or input above which a run's followers share the frame of its event. */
+/**
+ * Maximum length of a message or input, in characters, for which each follower builds its own frame. For a longer one,
+ * the followers of a run share the frame.
+ */
 const LONG = 4 * 1024
 
 /**

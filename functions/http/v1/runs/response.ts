@@ -16,7 +16,7 @@ import { framesOf } from './frames.ts'
 import { isSettled, requireRun, runResource, type RunResource, type RunView } from './resource.ts'
 import { jsonText } from '../../../log/json/well-formed.ts'
 
-/** Length in characters above which a run is not kept in memory while its 202 response waits. */
+/** Maximum length, in characters, of a run that is kept in memory while its 202 response waits. */
 const LONG = 4 * 1024
 
 /** Polling interval for the resumption of a paused run, after its last call was resolved. */
@@ -49,7 +49,7 @@ export async function lastMessage({ reader }: AppDependencies, key: SessionKey):
 
 const FIRST_EVENTS = { user: 'run.started', assistant: 'message.completed', tool: 'tool_call.started' } as const
 
-/** The event after which a follower of the message's run resumes: the start of its round. */
+/** The event after which a follower of the message's run resumes: the start of the message's round. */
 const eventOf = (message: Message | undefined): { after?: string } =>
   message === undefined ? {} : { after: eventId(message.id, FIRST_EVENTS[message.role]) }
 
@@ -84,11 +84,11 @@ async function whileOpen(call: OpenRequest, work: Work): Promise<Response> {
 }
 
 /**
- * Responds in the way that the request asks for:
+ * Responds in the form that the request asks for:
  *
- * - with the events as they happen,
- * - with 200 and the run, once it has ended or waits for the caller, or
- * - with 202 and the run's address.
+ * - the run's events as they happen,
+ * - status 200 with the run, after the run has ended or while it waits for the caller, or
+ * - status 202 with the run's address.
  */
 export async function respondWithRun(
   dependencies: RouteDependencies,

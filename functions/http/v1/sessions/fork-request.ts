@@ -13,7 +13,7 @@ import type { RouteDependencies } from '../../dependencies.ts'
 import { RequestError } from '../../middleware/request-error.ts'
 import type { newFork } from '../transfer/schema.ts'
 
-/** Page size, in runs, when the run that ended with a given message is searched. */
+/** Number of runs per page in the search for the run that ended with a given message. */
 const RUNS = 20
 
 /**
@@ -33,7 +33,8 @@ export async function fork(
 
 /**
  * Like `fork`, but copies the log up to and including a given message, whose calls must all have ended. The copy of a
- * bound session is bound as well, whichever caller makes it: a caller with a key of the owner has shaped its content.
+ * bound session is bound too, even if another caller makes the copy. The reason is that a caller with the owner's key
+ * has shaped the content.
  */
 export async function copyInto(
   dependencies: RouteDependencies,

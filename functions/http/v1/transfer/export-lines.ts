@@ -34,8 +34,8 @@ type Options = z.output<typeof exportQuery>
 
 /**
  * Exports a session's log in chunks. A chunk is built when the reader has taken the previous one, so only one chunk is
- * in memory. Clients that export the same session share it. The export ends with the message that was the last one when
- * the export started.
+ * in memory. Clients that export the same session share the chunk. The export ends with the message that was the last
+ * one when the export started.
  */
 export function exported(
   given: RouteDependencies,

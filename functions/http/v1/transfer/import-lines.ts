@@ -17,7 +17,7 @@ const PIECE = 256 * 1024
 const IN_MEMORY = 1024 * 1024
 /** Lines after which the event loop serves other requests. */
 const AT_A_TIME = 500
-/** Maximum number of empty lines, because each takes as long as a short message. */
+/** Maximum number of empty lines. They are limited, because an empty line takes as long as a short message. */
 const MAX_BLANK_LINES = 100_000
 
 /** The lines of a body, stored so that they can be read twice: first to validate all of them, then to store them. */

@@ -14,7 +14,10 @@ import type { InputItem } from '../response-schemas.ts'
 
 /** Limit of the references of one request. */
 const MAX_REFERENCES = 500
-/** Limit of the referenced items of one request, in characters. A request that contained them has the same limit. */
+/**
+ * Limit of the referenced items of one request, in characters. A request that contains the items themselves has the
+ * same limit.
+ */
 const MAX_CHARACTERS = 4_000_000
 /** Number of runs and messages that are read concurrently. */
 const AT_ONCE = 8
@@ -26,9 +29,9 @@ interface Reference {
 }
 
 /**
- * Replaces each reference by its item. `named` finds the session that the request names; its items are the only ones
- * that the request may then reference. Without a named session, an item is found by the Response that it belongs to.
- * Rejects a reference to an unknown item, or to an item that the caller may not see, with 404 and its path.
+ * Replaces each reference by its item. `named` finds the session that the request names. The request may then reference
+ * only items of this session. Without a named session, an item is found by the Response that it belongs to. Rejects a
+ * reference to an unknown item, or to an item that the caller may not see, with 404 and its path.
  */
 export async function withReferences(
   dependencies: RouteDependencies,
@@ -64,7 +67,7 @@ export async function withReferences(
   })
 }
 
-/** Whether an item has images or files. They are links there, which no model can be sent. */
+/** Whether an item has images or files. An item contains them only as links, which cannot be sent to a model. */
 const hasMedia = ({ item: { content } }: PlacedItem): boolean =>
   Array.isArray(content) && content.some((part: Json) => isMedia(part))
 

@@ -20,8 +20,9 @@ export const readInput = (input: ResponseRequest['input']): InputItem[] =>
   typeof input === 'string' ? [userText(input)] : readItems(input, 'body.input')
 
 /**
- * Converts a request for a Response to our format. `items` are those of its input, with each reference replaced by its
- * item. As in Chat Completions, the `instructions` of system messages become the session's.
+ * Converts a request for a Response to our format. `items`: the items of the request's input, with each reference
+ * already replaced by its item. As in Chat Completions, the texts of system messages become the session's
+ * `instructions`.
  */
 export function readResponseRequest(
   body: Pick<ResponseRequest, 'tools' | 'tool_choice' | 'metadata'>,

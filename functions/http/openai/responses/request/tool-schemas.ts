@@ -11,8 +11,8 @@ const functionTool = z.object({
 })
 
 /**
- * Types of tools that are ignored: OpenAI's servers execute most of them. The others have free text in place of JSON
- * arguments, or arguments of a form of their own.
+ * Types of tools that are ignored. OpenAI's servers execute most of them. The others take free text, or arguments in
+ * their own format, in place of JSON arguments.
  */
 const IGNORED_TYPES = [
   'apply_patch',
