@@ -31,14 +31,14 @@ export type Turn =
   | {
       readonly text?: string
       readonly calls?: readonly { id?: string; name: string; arguments?: string }[]
-      /** Default: 10. Null: the provider does not report it. */
+      /** Reported tokens in total. Default: 10. Null: the provider reports no total. */
       readonly tokens?: number | null
       /** Tokens of the request. If absent, the provider does not report them. */
       readonly inputTokens?: number
     }
   | ((request: ModelRequest, signal: AbortSignal) => AsyncIterable<ModelEvent>)
 
-/** A member of the default agent's team, or of another member's. */
+/** A member of the default agent's team, or of another member's team. */
 export interface TeamMember {
   readonly script: readonly Turn[]
   readonly members?: readonly string[]

@@ -168,7 +168,7 @@ describe('under `images: {reattach}`', () => {
       expect(bodies[place]?.startsWith(bodies[place - 1] ?? '?'), `${place}`).toBe(true)
   })
 
-  it('media of tools are omitted after their run, media of an input before the next run’s first request', async () => {
+  it('a tool’s media are omitted after their run, and an input’s media before the next run’s first request', async () => {
     const written: string[] = []
     const turns = Array.from({ length: 4 }, (_, place) => drawing(`one${place}`))
     harness = await openHarness({

@@ -29,7 +29,7 @@ export function historyIndexFunctionWordsContract(harness: () => HistoryIndexHar
       'in giraffe',
       'who was it for: giraffe, and what about quagga',
       'giraffe-in-the-house-of-quagga is for this',
-    ])('finds no text by its function words if it has other words: %s', async (text) => {
+    ])('does not match texts by function words if the query has other words: %s', async (text) => {
       expect((await found(text)).filter((id) => id !== house.messageId || !text.includes('house'))).toEqual([])
     })
 
@@ -38,11 +38,11 @@ export function historyIndexFunctionWordsContract(harness: () => HistoryIndexHar
       ['what is in the zebra?', [zebra]],
       ['log-in', [login]],
       ['in-field', [zebra]],
-    ] as const)('finds the texts that contain its other words: %s', async (text, wanted) => {
+    ] as const)('finds the texts that contain the other words of the query: %s', async (text, wanted) => {
       expect(await found(text)).toEqual(wanted.map(({ messageId }) => messageId))
     })
 
-    test('finds texts by its function words if it has no other words', async () => {
+    test('matches texts by function words if the query has no other words', async () => {
       expect(await found('in the')).toContain(house.messageId)
       expect(await found('in')).toEqual(expect.arrayContaining([house.messageId, zebra.messageId]))
       expect(await found('what is this about')).toContain(sentence.messageId)

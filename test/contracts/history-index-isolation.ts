@@ -31,8 +31,8 @@ const QUERIES = [
 ]
 
 /**
- * Texts of other owners that would change a result if they counted: frequent equal words, typos, and words that contain
- * parts of them.
+ * Texts of other owners that would change a result if they counted: many repetitions of the query's words, words with
+ * typos, and words that share parts with these.
  */
 function texts(round: number): string[] {
   const pieces = ['zebr', 'brafi', 'gask', 'quarium', 'monday', 'tank', 'pump', 'volum']

@@ -8,7 +8,7 @@ const MAX_PAGES = 300
 
 /** Orders and groups of hits, and their pages. */
 export function historyIndexListsContract(harness: () => HistoryIndexHarness): void {
-  /** Returns all hits of a query, page by page; `between` runs after each. */
+  /** Returns all hits of a query, page by page; `between` runs after each page. */
   async function allHits(
     query: Omit<HistoryQuery, 'filters'> & Partial<HistoryQuery>,
     between?: () => Promise<void>,

@@ -55,7 +55,7 @@ export function historyIndexSelfReferencesContract(harness: () => HistoryIndexHa
       const answer = 'INV-20931, the ochre barrel: see above'
       return [document(text, base), document(answer, { ...base, role: 'assistant', searched: true })]
     })
-    // A person's report counts as an event, even if the run searched the history for it.
+    // A person's report counts as an event, even if the run then searched the history.
     const base = { ...scope, session: 'told', runId: 'told' }
     const reported = document('The ochre barrel fell from the cart', base)
     const noted = document('The ochre barrel: noted', { ...base, role: 'assistant', searched: true })

@@ -4,7 +4,7 @@ import type { UserMessage } from '../../functions/domain/messages/message.ts'
 import { NO_USAGE } from '../../functions/domain/usage/usage.ts'
 import { header, type SessionFixture } from './session-fixture.ts'
 
-/** An imported input; `parent`: the delegate call whose member has it as a task. */
+/** An imported input; `parent`: the delegate call whose member gets this input as its task. */
 export interface ImportedInput {
   readonly text: string
   readonly parent?: string

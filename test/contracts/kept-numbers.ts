@@ -84,7 +84,7 @@ export function keptNumbersContract(engine: Engine): void {
     beforeAll(async () => void (stores = await engine.open()))
     afterAll(() => stores.close())
 
-    test('equal the original numbers, wherever an import or a copy stops, and new numbers follow the highest', async () => {
+    test('equal the original numbers, wherever an import or a copy stops, and new numbers follow the highest number', async () => {
       const { messages, titles } = log(60)
       const kept = numberedFrom(1, titles)
       const whole = await openFixture(stores)

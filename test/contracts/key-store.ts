@@ -65,7 +65,7 @@ export function keyStoreContract(engine: Engine): void {
       expect(await stores.keys.list(key.tenant)).toEqual([key])
     })
 
-    test('cap sets, keeps and removes caps, for every process and in lists', async () => {
+    test('`cap` sets and removes the named caps and keeps the others, in every process and in lists', async () => {
       const key = keyOf({ caps: { requestsPerSecond: 9, activeRuns: 3 }, owner: 'ada' })
       const hash = hashOf(fresh('secret'))
       await stores.keys.create(hash, key)
@@ -86,7 +86,7 @@ export function keyStoreContract(engine: Engine): void {
       expect(await stores.keys.find(hash)).toEqual({ ...key, caps })
     })
 
-    test('cap returns undefined for unknown and revoked keys, and changes nothing', async () => {
+    test('`cap` returns undefined for unknown and revoked keys, and changes nothing', async () => {
       const key = keyOf({ caps: { activeRuns: 3 } })
       await stores.keys.create(hashOf(fresh('secret')), key)
       await stores.keys.revoke(key.id, stores.clock.now())
@@ -95,7 +95,7 @@ export function keyStoreContract(engine: Engine): void {
       expect(await stores.keys.list(key.tenant)).toEqual([{ ...key, revokedAt: stores.clock.now() }])
     })
 
-    test('lists show the latest use of a key, and only of that key', async () => {
+    test('lists show when a key was last used, and show no use for unused keys', async () => {
       const tenant = fresh('tenant')
       const [used, unused] = [keyOf({ tenant, createdAt: 1 }), keyOf({ tenant, createdAt: 2 })]
       const hash = hashOf(fresh('secret'))
@@ -110,7 +110,7 @@ export function keyStoreContract(engine: Engine): void {
       expect(await stores.keys.list(tenant)).toMatchObject([{ lastUsedAt: now + 9, caps: { activeRuns: 1 } }, unused])
     })
 
-    test('a list contains the keys of one tenant, or of all', async () => {
+    test('a list contains the keys of one tenant, or of all tenants', async () => {
       const tenant = fresh('tenant')
       const keys = [keyOf({ tenant }), keyOf({ tenant }), keyOf()]
       for (const key of keys) await stores.keys.create(hashOf(key.id), key)
@@ -134,7 +134,7 @@ export function keyStoreContract(engine: Engine): void {
       expect(await stores.keys.take(fresh('other'), rate, now)).toBe(0)
     })
 
-    test('an idle key may burst one second of its rate, and at least one request', async () => {
+    test('a key that was idle may send the requests of one second at once, and at least one', async () => {
       const now = stores.clock.now()
       const burst = async (requestsPerSecond: number): Promise<number> => {
         const id = fresh('key')

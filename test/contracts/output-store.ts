@@ -40,7 +40,7 @@ export function outputStoreContract(name: string, open: () => OutputStore | Prom
         expect(textOf(await store.read(key, `${object}.preview`))).toBe('b')
       })
 
-      test('stat of a missing object returns undefined, and read rejects', async () => {
+      test('`stat` of a missing object returns undefined, and `read` rejects', async () => {
         const store = await open()
         const key = newKey()
         expect(await store.stat(key, newName())).toBeUndefined()

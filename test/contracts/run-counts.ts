@@ -49,8 +49,8 @@ async function roundsOfAgents(fixture: SessionFixture, lease: Lease, agents: num
 }
 
 /**
- * Contract for counts, order and state that the steps of a run update. Each test was added because no other suite failed
- * without the code that it tests.
+ * Contract for counts, order and state that the steps of a run update. No other suite fails if the code that these
+ * tests cover is removed.
  */
 export function runCountsContract(engine: Engine): void {
   describe(`counts and order on ${engine.name}`, () => {
@@ -176,7 +176,7 @@ export function runCountsContract(engine: Engine): void {
       expect((await header(fixture)).due).toBeGreaterThan(fixture.clock.now() - LEASE_MS)
     })
 
-    test('the activity time of a session never decreases with the clock', async () => {
+    test('the activity time of a session never decreases, even if the clock is set back', async () => {
       const fixture = await openFixture(stores)
       const { lease } = await startRun(fixture)
       const before = (await fixture.sessions.read(fixture.key))?.updatedAt ?? 0

@@ -42,7 +42,7 @@ export function runInboxNewestRequestContract(engine: Engine): void {
       expect(await snapshot(fixture, fixture.key)).toEqual(after)
     })
 
-    test('absent fields of a request keep those of the run; an empty list and null remove them', async () => {
+    test('fields that a request omits stay unchanged in the run; an empty list or null removes a field', async () => {
       const fixture = await openFixture(stores)
       const { started } = await pausedRun(fixture, [ASK, ASK, ASK, ASK])
       const resolve = resolving(fixture, started.run.id)
@@ -59,7 +59,7 @@ export function runInboxNewestRequestContract(engine: Engine): void {
       expect(await read()).toEqual([[], undefined])
     })
 
-    test('settings replace those of the run, and a tool choice holds for the next round', async () => {
+    test('a request’s settings replace the run’s settings, and a tool choice applies to the next round', async () => {
       const fixture = await openFixture(stores)
       const { started } = await pausedRun(fixture, [ASK, ASK, ASK])
       const resolve = resolving(fixture, started.run.id)

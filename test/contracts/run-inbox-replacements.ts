@@ -16,7 +16,7 @@ interface Turn {
   readonly answer: string
 }
 
-/** Executes a run, one second of the clock after the last one. */
+/** Advances the clock by one second, and executes a run that takes one second. */
 async function turn(fixture: SessionFixture, run: Partial<NewRun> = {}): Promise<Turn> {
   fixture.clock.advance(1_000)
   const { lease, message } = await startRun(fixture, run)
@@ -37,7 +37,7 @@ const textOf = (fixture: SessionFixture) => fixture.peer.reader.replacements(fix
 
 const SUMMARY = { messages: 1, createdAt: 5, usage: NO_USAGE }
 
-/** Contract for runs that replace earlier ones. */
+/** Contract for runs that replace earlier runs. */
 export function runInboxReplacementsContract(engine: Engine): void {
   describe(`run inbox on ${engine.name}: replacements`, () => {
     let stores: Stores
@@ -70,7 +70,7 @@ export function runInboxReplacementsContract(engine: Engine): void {
     })
 
     test.each(['started', 'queued'] as const)(
-      'the write that accepts a %s replacement removes superseded messages from counts and times',
+      'the write that accepts a %s replacement removes superseded messages from the session’s counts and times',
       async (kind) => {
         const fixture = await openFixture(stores)
         const first = await turn(fixture)
@@ -90,7 +90,7 @@ export function runInboxReplacementsContract(engine: Engine): void {
       },
     )
 
-    test('a session whose messages are all superseded has none until the next input is a message', async () => {
+    test('a session whose messages are all superseded counts no messages until the next input becomes a message', async () => {
       const fixture = await openFixture(stores)
       const first = await turn(fixture)
       const { runId } = await fixture.inbox.enqueue(fixture.key, newRun({ replaces: first.run }))
@@ -103,7 +103,7 @@ export function runInboxReplacementsContract(engine: Engine): void {
       expect((await fixture.sessions.list({ tenant: fixture.key.tenant, limit: 5 })).sessions).toHaveLength(1)
     })
 
-    test('superseded imported messages count in no time', async () => {
+    test('superseded imported messages affect neither the count nor the times of a session', async () => {
       const fixture = await openFixture(stores)
       const first = await turn(fixture)
       const kept = await messagesOf(fixture)
@@ -116,7 +116,7 @@ export function runInboxReplacementsContract(engine: Engine): void {
       expect((await textOf(fixture))[0]?.messages?.from).not.toBe(first.input)
     })
 
-    test('a replaced run without messages hides only the later ones', async () => {
+    test('the replacement of a run without messages supersedes only messages of later runs', async () => {
       const fixture = await openFixture(stores)
       const { lease } = await startRun(fixture)
       const queued = await fixture.inbox.enqueue(fixture.key, newRun())
@@ -134,7 +134,7 @@ export function runInboxReplacementsContract(engine: Engine): void {
       ])
     })
 
-    test('the name of a merged run replaces the run that it was merged into', async () => {
+    test('a replacement of a merged run supersedes the run that it was merged into', async () => {
       const fixture = await openFixture(stores)
       const { lease, message } = await startRun(fixture)
       const steering = await fixture.inbox.enqueue(fixture.key, newRun({ onBusy: 'steer' }))
@@ -145,7 +145,7 @@ export function runInboxReplacementsContract(engine: Engine): void {
       expect(await textOf(fixture)).toMatchObject([{ by: by.run, from: lease.runId, messages: { from: message?.id } }])
     })
 
-    test('a repeated request is the first run, and replaces nothing again', async () => {
+    test('a repeated request returns the first run, and replaces nothing again', async () => {
       const fixture = await openFixture(stores)
       const first = await turn(fixture)
       const idempotency = { keyHash: fresh('key'), bodyHash: 'body' }
@@ -160,7 +160,7 @@ export function runInboxReplacementsContract(engine: Engine): void {
       expect(await textOf(fixture)).toEqual(after.replacements)
     })
 
-    test('a claim names its run, for a day or as long as its session', async () => {
+    test('an idempotency key finds its run for a day, or until its session is deleted', async () => {
       const fixture = await openFixture(stores)
       const claim = (keyHash: string) => fixture.peer.inbox.findClaim(fixture.key, keyHash)
       expect(await claim('short')).toBeUndefined()
@@ -222,7 +222,7 @@ export function runInboxReplacementsContract(engine: Engine): void {
       expect(await textOf(fixture)).toHaveLength(1)
     })
 
-    test('a summary that was made of replaced messages is not stored, even if the replacement was cancelled', async () => {
+    test('a summary of replaced messages is not stored, even if the replacement was cancelled', async () => {
       const fixture = await openFixture(stores)
       const first = await turn(fixture)
       const seen = await header(fixture)
@@ -246,7 +246,7 @@ export function runInboxReplacementsContract(engine: Engine): void {
       await expectCode(fixture.inbox.enqueue(fixture.key, newRun({ trigger: 'continue' })), 'nothing_to_continue')
     })
 
-    test('of several concurrent replacements, one is accepted', async () => {
+    test('one of several concurrent replacements is accepted', async () => {
       const fixture = await openFixture(stores)
       const first = await turn(fixture)
       const ports = [fixture, fixture.peer, fixture, fixture.peer]

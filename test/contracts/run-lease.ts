@@ -90,7 +90,7 @@ export function runLeaseContract(engine: Engine): void {
       expect((await snapshot(fixture, fixture.key)).messages).toHaveLength(1)
     })
 
-    test('a start whose response was lost is recognised by its owner: the repeat returns an equal lease', async () => {
+    test('if the response to a start was lost, a repeat by the same owner returns an equal lease', async () => {
       const fixture = await openFixture(stores)
       await fixture.inbox.enqueue(fixture.key, newRun())
       const seen = await header(fixture)
@@ -171,7 +171,7 @@ export function runLeaseContract(engine: Engine): void {
       expect(results.filter((result) => result !== undefined)).toHaveLength(1)
     })
 
-    test('an acquisition whose response was lost is recognised by its owner', async () => {
+    test('if the response to an acquisition was lost, a repeat by the same owner returns an equal result', async () => {
       const fixture = await openFixture(stores)
       await startRun(fixture)
       fixture.clock.advance(LEASE_MS + 1)

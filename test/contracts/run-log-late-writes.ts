@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest'
 import { endAfter, header, headOf, openFixture, roundAfter, startRun } from './session-fixture.ts'
 import type { Engine } from './stores.ts'
 
-/** Contract for a holder's writes that land after their timeout, during its next write. */
+/** Contract for writes that land after their timeout, during the next write of the same holder. */
 export function runLogLateWritesContract(engine: Engine): void {
   describe(`run log on ${engine.name}: late writes`, () => {
-    test("a late write of the holder's own round, while its run ends, leaves no call open", async () => {
+    test('a round that lands late, while its holder ends the run, leaves no call open', async () => {
       let late: (() => Promise<unknown>) | undefined
       const raced = await engine.open({
         between: async (request, kind) => {

@@ -192,7 +192,7 @@ export function runLogContract(engine: Engine): void {
         expect(repaired).toMatchObject({ status: 'interrupted', generation: claimed.lease.generation })
       })
 
-      test('allows the new holder to end a claimed call, because idempotent tools run again', async () => {
+      test('lets the next holder end a claimed call, for example after repeating an idempotent tool', async () => {
         const fixture = await openFixture(stores)
         const { lease } = await startRun(fixture)
         const round = roundAfter(fixture, lease, lease.head, [{ name: 'a' }])

@@ -118,7 +118,7 @@ export function sessionContextContract(engine: Engine): void {
       expect((await fixture.reader.context(fixture.key)).summary?.through).toBe('2')
     })
 
-    test("stores a user's summary on an idle session, counts its usage, and finds it by its key", async () => {
+    test("stores a user's summary on an idle session, counts its usage, and finds the summary by its key", async () => {
       const fixture = await openFixture(stores)
       const context = { summary: summary('1') }
       const idempotency = { keyHash: fresh('key'), bodyHash: 'body' }

@@ -27,7 +27,7 @@ export const fresh = (prefix: string): string => `${prefix}-${randomBytes(8).toS
 
 const USAGE: Usage = { ...NO_USAGE, inputTokens: 7, outputTokens: 3, totalTokens: 10 }
 
-/** Creates a session in a fresh tenant, one hour of the clock after the session before it. */
+/** Advances the clock by one hour, and creates a session in a fresh tenant. */
 export async function openFixture(stores: Stores, session: Partial<NewSession> = {}): Promise<SessionFixture> {
   stores.clock.advance(3_600_000)
   const key = { tenant: session.tenant ?? fresh('tenant'), session: session.session ?? fresh('session') }
@@ -214,6 +214,6 @@ export const HOSTILE_TEXTS: readonly (readonly [string, string])[] = [
   ['quotes and wildcards', `'; DROP TABLE x; -- "%_\\`],
   ['combining and bidirectional', 'e\u0301 \u202eabc\u202c \ufeff'],
   ['line ends', '\r\n\n\r\u2028\u2029'],
-  // 396,000 bytes of UTF-8. DynamoDB's limit of an item is 409,600.
+  // 396,000 bytes of UTF-8. DynamoDB's limit for an item is 409,600 bytes.
   ['400 kB', 'päpä 漢 '.repeat(36_000)],
 ]

@@ -78,7 +78,7 @@ export function sessionListsContract(engine: Engine): void {
         }
     })
 
-    test('`since` and `until` limit the time by which a list is sorted, and include both limits', async () => {
+    test('`since` and `until` limit the time by which a list is sorted, and both limits are inclusive', async () => {
       const tenant = fresh('tenant')
       const times: number[] = []
       for (const session of ['a', 'b', 'c', 'd']) {
@@ -201,7 +201,7 @@ export function sessionListsContract(engine: Engine): void {
       expect(await found([{ ...folder, value: '/q' }])).toBe(0)
     })
 
-    test('q finds words of the title and of the first input by their beginnings', async () => {
+    test('`q` finds words of the title and of the first input by their beginnings', async () => {
       const tenant = fresh('tenant')
       const input = (text: string) => ({ input: { parts: [{ type: 'text', text }] as const } })
       await startRun(await made(tenant, 'a', { title: 'Naïve plans' }), input('Book a flight\nto Reykjavík'))

@@ -114,7 +114,7 @@ export function sessionStoreContract(engine: Engine): void {
       expect(last?.metadata).not.toHaveProperty('a')
     })
 
-    test('a session is bound to its owner at creation or later, permanently, which does not count as activity', async () => {
+    test('binding a session to its owner, at creation or later, is permanent and does not count as activity', async () => {
       const made = await stores.sessions.create(make({ owner: 'ada', ownerBound: true }))
       expect(await stores.peer.sessions.read(made)).toMatchObject({ ownerBound: true })
       const later = await stores.sessions.create(make({ owner: 'ada', title: 'Trip', metadata: { a: 1 } }))

@@ -140,7 +140,7 @@ export function sessionTitlesContract(engine: Engine): void {
       await expectCode(fixture.sessions.describe({ ...fixture.key, session: fresh('s') }, {}), 'session_not_found')
     })
 
-    test("a model's title counts its tokens under `title`, also if it is not stored", async () => {
+    test("tokens for a model's title count under `title`, also if the title is not stored", async () => {
       const fixture = await openFixture(stores, { owner: 'ada' })
       const { lease } = await startRun(fixture, said('Hello'))
       await fixture.log.endRun(lease, endAfter(fixture, lease, lease.head))

@@ -43,7 +43,10 @@ export interface Stores extends SessionPorts {
   readonly clock: ManualClock
   /** The ports of another process on the same data. */
   readonly peer: SessionPorts
-  /** Makes every later call of `ports` (and only these) fail in the store, as with a closed file or a dead endpoint. */
+  /**
+   * Makes every later call of these ports fail in the store, as with a closed file or a dead endpoint. Other ports
+   * continue to work.
+   */
   breakDown(): Promise<void>
   close(): Promise<void>
 }

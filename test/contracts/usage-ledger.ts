@@ -48,7 +48,7 @@ export function usageLedgerContract(engine: Engine): void {
     beforeAll(async () => void (stores = await engine.open()))
     afterAll(() => stores.close())
 
-    test('each completion is counted once, in the write that stores it, however often it is repeated', async () => {
+    test('each completion is counted once, in the write that stores it, however often this write is repeated', async () => {
       const fixture = await openFixture(stores)
       const day = dayOf(fixture.clock.now())
       expect(await sums(fixture, 'day')).toEqual([])

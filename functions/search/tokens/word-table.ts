@@ -1,7 +1,7 @@
 /**
- * Bits that the keeper of the vocabulary assigns to a word or a run. Each bit of `sessions` means a session, and each
- * bit of `audiences` an owner or tenant, that has the word, or all words of the run. Bits with an outdated age are
- * invalid.
+ * Bits that the keeper of the vocabulary sets for a word, or for a run of words. Each bit of `sessions` represents a
+ * session that has the word, or all words of the run. Each bit of `audiences` represents such an owner or tenant. Bits
+ * with an outdated age are invalid.
  */
 export interface Marks {
   sessionAge: number
@@ -19,7 +19,7 @@ export interface Word extends Marks {
 const MAX_WORDS = 150_000
 /** Number of slots, a power of two. */
 const SLOTS = 262_144
-/** Maximum number of slots that are probed for a word. It bounds the time of a lookup for any text. */
+/** Maximum number of slots that a lookup probes. This limit bounds the time of every lookup. */
 const MAX_PROBES = 8
 /** Integers per slot, half a cache line: hash, length, and the first bytes. */
 const CELL = 8
@@ -28,14 +28,14 @@ const BYTES_IN_CELL = 24
 
 const HASH_START = 0x811c9dc5
 const HASH_PRIME = 0x01000193
-/** The first code after ASCII. */
+/** The first character code after ASCII. */
 const OTHERS = 0x80
-/** Minimum length of a substring that keeps its original string in memory. */
+/** Minimum length, in characters, of a substring that keeps its original string in memory. */
 export const SLICED = 13
 
 /**
- * Creates a table with one object per word. It is emptied when it has too many words. ASCII words, which are nearly all
- * words, are found faster than in a `Map`: one cache line is enough to reject most other words.
+ * Creates a table with one object per word. The table is emptied when it has too many words. ASCII words, which are
+ * nearly all words, are found faster than in a `Map`: one cache line is enough to reject most other words.
  */
 export function createWordTable() {
   const cells = new Int32Array(SLOTS * CELL)
@@ -76,7 +76,7 @@ export function createWordTable() {
   }
 
   return {
-    /** Returns the object of a word. `isOwn`: the text is not a substring that would keep a longer string in memory. */
+    /** Returns the object of a word. `isOwn`: storing the text keeps no longer string in memory. */
     word(text: string, isOwn: boolean): Word {
       const hash = hashOf(text)
       if (hash === undefined) return other(text, isOwn)
@@ -110,7 +110,7 @@ function hashOf(text: string): number | undefined {
   return codes < OTHERS ? hash : undefined
 }
 
-/** Whether the word in a slot is this one. */
+/** Whether a slot contains the word with this text. */
 function isWordAt({ cells, bytes, words }: Table, place: number, hash: number, text: string): boolean {
   const cell = place * CELL
   if (cells[cell] !== hash || cells[cell + 1] !== text.length) return false

@@ -24,7 +24,7 @@ const down = (): Promise<never> => Promise.reject(new Error('the store is down')
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
 afterEach(() => void vi.useRealTimers())
 
-/** A consumer of a session. After its first poll, the test sets what the next poll reads. */
+/** Starts polling the header of a session. After the first poll, the test sets the header that the next poll reads. */
 async function watch(of: 'events' | 'ends') {
   let look: () => Promise<SessionHeader | undefined> = async () => BUSY
   let woken = 0
@@ -61,7 +61,7 @@ test.each(['events', 'ends'] as const)('a failed poll counts as a change, so tha
   expect(await (await watch(of)).next(down)).toEqual(['change', 1])
 })
 
-test('a client that waits for a remote run reads it after the first poll with a change', async () => {
+test('a client that waits for a remote run reads the run after a poll shows a change', async () => {
   let run = { id: 'r', status: 'running' } as Run
   let header = BUSY
   const reader = { run: async () => run } as unknown as LogReader

@@ -69,7 +69,7 @@ describe('the pauses of a run', () => {
 
   test('have the same ids, calls and counts in the log as in the live stream', async () => {
     const { it, runId, live } = await runOfTwoPauses()
-    // The loop decides which holder may end a call.
+    // Ignores the generations of calls, which each later holder of the run may change.
     const changes = (events: readonly RunEvent[]) =>
       events.flatMap((event) =>
         event.type === 'run.paused' || event.type === 'run.resumed'
@@ -108,7 +108,7 @@ describe('the pauses of a run', () => {
     expect(resumed.map(({ id }) => id)).toEqual(rest)
   })
 
-  test('are emitted in another process in the order of the log, up to the resumed pause', async () => {
+  test('are emitted in log order in another process, up to the pause that is still open', async () => {
     const it = await openHarness({
       script: [{ calls: [{ id: 'a', name: 'ask' }] }, { calls: [{ id: 'b', name: 'ask' }] }],
     })

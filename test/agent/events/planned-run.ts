@@ -25,7 +25,7 @@ interface PlannedRound {
   /** The other process receives the client's request. */
   readonly answersElsewhere: boolean
   readonly steers: boolean
-  /** The process stops after the round, and the other one continues. */
+  /** The process stops after the round, and the other process continues the run. */
   readonly handsOver: boolean
   /** Held calls return in reverse order. */
   readonly isReversed: boolean
@@ -56,7 +56,7 @@ export const anyPlan: fc.Arbitrary<Plan> = fc.record({
 
 type Process = Pick<Harness, 'service' | 'worker' | 'key' | 'session' | 'ports'>
 
-/** Promises resolved by name, in any order of use. */
+/** Creates gates with names. `passed` waits until `open` was called with the same name, before or afterwards. */
 function createGates() {
   const gates = new Map<string, PromiseWithResolvers<void>>()
   const gate = (name: string): PromiseWithResolvers<void> => {
@@ -215,7 +215,10 @@ async function drive({ rounds, allows }: Plan, { processes, runId, open, steer }
   }
 }
 
-/** The leader follows the plan in either process. A member makes two calls, one of them held back. */
+/**
+ * Returns the models of the leader and of the member. The leader follows the plan in either process. The member makes
+ * two calls, one of which is held back.
+ */
 function modelsOf(
   { rounds }: Plan,
   passed: (gate: string) => Promise<void>,

@@ -42,7 +42,7 @@ async function idsUpTo(runId: string, type: RunEvent['type']): Promise<string[]>
   return idsOf(seen)
 }
 
-/** Expects that a follower with these ids gets all other events, in order, when it resumes. */
+/** Expects that a follower that has seen these ids gets all other events, in order, when it resumes. */
 async function expectResume(runId: string, seen: readonly string[]): Promise<void> {
   const rest = await follow(harness, runId, { after: seen.at(-1) })
   expect([...seen, ...rest.filter((id) => !seen.includes(id))]).toEqual(await follow(harness, runId))
@@ -177,7 +177,7 @@ test('a follower in the process that continues a run gets the last writes of the
   expect(await following).toEqual(await follow(harness, runId))
 })
 
-test('late followers see that a run cancelled in the queue was queued', async () => {
+test('late followers of a run that was cancelled in the queue get its `run.queued` event', async () => {
   harness = await openHarness({ tools: [slow], script: [{ calls: [{ name: 'slow' }] }, { text: 'done' }] })
   await harness.submit('one')
   const second = await harness.submit('two')

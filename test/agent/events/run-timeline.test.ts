@@ -50,7 +50,7 @@ test('a call end waits for the previous end, whose write may still be in flight'
   expect(shown(running([], { status: 'failed' }), messages).ids).toEqual(ended)
 })
 
-test('a later holder’s `run.resumed` is emitted after it has claimed the former holder’s calls', () => {
+test('a later holder’s `run.resumed` is emitted after that holder has claimed the former holder’s calls', () => {
   const resumed = { type: 'run.resumed', after: 'm3', counts, generation: 3 } as const
   const messages = (generation: number) => [
     round('m1', at(0)),
@@ -63,7 +63,7 @@ test('a later holder’s `run.resumed` is emitted after it has claimed the forme
   expect(shown(running([resumed]), messages(3))).toMatchObject({ ids: claimed, isHeld: false })
 })
 
-test('the leader’s next round is held back until the end of a call that was read while open', () => {
+test('the leader’s next round is held back while an earlier call is read as running', () => {
   const messages = [round('m1', at(0)), call('m2', 'running'), call('m3', 'completed', at(1)), round('m4', at(2))]
   const ids = [...started, 'm3:tool_call.completed']
   expect(shown(running(), messages)).toMatchObject({ ids, isHeld: true })
@@ -80,7 +80,7 @@ test('the end of a client-resolved call is emitted at the position where the hol
   expect(shown(running([notice]), stale)).toMatchObject({ ids: ids.slice(0, 4), isHeld: true })
 })
 
-test('ends of calls that end with the run precede its last message', () => {
+test('ends of calls that the end of the run closes are emitted before its last message', () => {
   const messages = [
     round('m1', at(0)),
     call('m2', 'cancelled'),

@@ -28,7 +28,7 @@ function turnWith(text: string): ClosedMessage[] {
   ] as ClosedMessage[]
 }
 
-test('an import succeeds after another import crashed with the same ids', async () => {
+test('an import succeeds after an import with the same ids has crashed', async () => {
   let ahead = 3_600_000
   let isDown = false
   harness = await openHarness({

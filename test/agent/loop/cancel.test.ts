@@ -12,7 +12,10 @@ afterEach(async () => {
 })
 const set = async (options: Parameters<typeof openHarness>[0]): Promise<Harness> =>
   (harness = await openHarness(options))
-/** Time limit of a cancel, well below the minute of a lease. `running-program.ts` tests the promise of one second. */
+/**
+ * Time limit of a cancel, well below the lease's length of one minute. `running-program.ts` tests the promise of one
+ * second.
+ */
 const SOON_MS = 20_000
 const echo = makeTool('echo', async (input) => ({ text: JSON.stringify(input) }))
 const clientTools = [{ name: 'ask', description: 'asks the caller', parameters: { type: 'object' } }]

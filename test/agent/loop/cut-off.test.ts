@@ -133,7 +133,7 @@ async function longConversation(script: readonly Turn[]): Promise<Harness> {
   return one
 }
 
-test('a summary that took the entire lifetime of its process fails alone; the next process continues the run', async () => {
+test('a summary that took the entire lifetime of its process fails; the next process continues the run', async () => {
   harness = await longConversation([thinking])
   const { key, requests, worker, another } = harness
   const runId = await harness.submit('three')

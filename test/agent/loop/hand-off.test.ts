@@ -31,7 +31,7 @@ function gate(): { readonly begun: Promise<void>; readonly release: () => void; 
 
 const oneCall = { calls: [{ name: 'slow' }] }
 
-test('a hand-off waits for the end of the round and names the run, and another process finishes it', async () => {
+test('a hand-off waits for the end of the round and returns the session; another process finishes the run', async () => {
   const { begun, release, pass } = gate()
   let ran = 0
   const slow = makeTool('slow', async () => {
@@ -91,7 +91,7 @@ test('a process is idle only when no run is executing', async () => {
   expect(harness.events.at(-1)?.type).toBe('run.completed')
 })
 
-test('a hint of a deleted session removes its rows; the last step waits for late writers', async () => {
+test('a hint for a deleted session removes its rows; the last step waits for late writers', async () => {
   harness = await openHarness({ script: [{ text: 'done' }] })
   const { ports, worker, key } = harness
   await harness.settled(await harness.submit('go'))

@@ -2,9 +2,9 @@ import type { Ports } from '../../../functions/runtime/program.ts'
 import { until } from '../../eventually.ts'
 
 /**
- * Ports that cancel the run before they store an output. They wait for `isDue`, call `cancel`, and store the output once the
- * worker has read the cancel. `isDue` returns whether the following completion was requested. That completion is complete before
- * the output is stored.
+ * Ports that cancel the run before they store an output. They wait until `isDue` reports that the next completion was
+ * requested, and then call `cancel`. They store the output after the worker has read the cancel. By that time, the
+ * completion has arrived.
  */
 export const cancelledWhileStoring =
   (isDue: () => boolean, cancel: () => Promise<unknown>) =>

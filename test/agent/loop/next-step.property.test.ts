@@ -21,7 +21,7 @@ function tapeOf(numbers: readonly number[]): Tape {
 const tapes = fc.array(fc.nat({ max: 1_000_000 }), { maxLength: 600, size: 'max' })
 const rowsOf = ({ log }: World): ToolMessage[] => log.filter((message) => message.role === 'tool')
 
-test('a run ends with all of its calls closed, whichever writes and effects a crash follows', () => {
+test('a run ends with all of its calls closed, wherever its holders crash', () => {
   const steps = new Set<Step['type']>()
   let crashes = 0
   fc.assert(
@@ -40,7 +40,7 @@ test('a run ends with all of its calls closed, whichever writes and effects a cr
   expect([...steps]).toEqual(expect.arrayContaining([...all, 'finish']))
 })
 
-test('only calls of idempotent tools take effect twice, and refused calls never', () => {
+test('only calls of idempotent tools take effect twice, and refused calls have no effect', () => {
   fc.assert(
     fc.property(tapes, (numbers) => {
       const world = playRun(tapeOf(numbers))
@@ -69,7 +69,7 @@ test('each call of each completion has one row', () => {
   )
 })
 
-test('the types allow a step only in a phase of the run that has what the step needs', () => {
+test('the types reject a step in a phase of the run that lacks the state for this step', () => {
   expectTypeOf<OpeningRun>().not.toExtend<Parameters<typeof executeRun>[0]>()
   expectTypeOf<OpeningRun>().not.toExtend<Parameters<typeof executeCalls>[0]>()
   expectTypeOf<Thread>().not.toExtend<Parameters<typeof nextStep>[0]>()

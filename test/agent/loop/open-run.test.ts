@@ -51,7 +51,7 @@ test('a new holder reads the current session, and assigns greater ids despite a 
   expect(ids).toEqual(ids.toSorted())
 })
 
-test('a holder that learns from a failed result write that its lease is lost starts no further call', async () => {
+test('a holder starts no further call after a result write has failed because its lease is lost', async () => {
   const ran: string[] = []
   let isRefused = false
   const names = Array.from({ length: 10 }, (_, place) => `tool-${place}`)

@@ -21,7 +21,7 @@ const statuses = (messages: readonly Message[]) =>
   messages.flatMap((message) => (message.role === 'tool' ? [message.status] : []))
 
 describe('a client tool', () => {
-  test('pauses the run once the other calls have ended, and its result resumes it exactly once', async () => {
+  test('pauses the run once the other calls have ended; the result resumes the run exactly once', async () => {
     const { submit, settled, service, requests, log, session } = await set({
       script: [
         {
@@ -73,7 +73,7 @@ describe('a client tool', () => {
     expect(events.some((event) => event.type === 'run.paused')).toBe(false)
   })
 
-  test('is closed as cancelled by an input posted during the pause, which then runs', async () => {
+  test('is closed as cancelled by an input that arrives during the pause, and this input runs', async () => {
     const { submit, settled, ports, key, log } = await set({ script: [{ calls: [{ name: 'ask' }] }, { text: 'new' }] })
     const first = await submit('go', { clientTools })
     await settled(first)
@@ -111,7 +111,7 @@ describe('a tool that needs approval', () => {
     expect(ran).toEqual([])
   })
 
-  test('without a check of its own is neither presented nor executed if its arguments violate the schema', async () => {
+  test('that does not check arguments itself is neither presented nor executed if they violate the schema', async () => {
     const ran: string[] = []
     const tool = { ...careful(ran), parameters: { type: 'object', required: ['amount'] } }
     const script = [{ calls: [{ name: 'careful', arguments: '{}' }] }, { text: 'ok' }]
@@ -140,7 +140,7 @@ describe('a tool that needs approval', () => {
     expect(events.filter(({ type }) => type === 'tool_call.completed')).toHaveLength(1)
   })
 
-  test('fails without a request for approval if its arguments are not JSON, and the model can correct it', async () => {
+  test('fails without a request for approval if its arguments are not JSON, and the model can correct them', async () => {
     const ran: string[] = []
     const { submit, settled, log } = await set({
       script: [{ calls: [{ id: 'a', name: 'careful', arguments: '{"path": ' }] }, { text: 'ok' }],
@@ -176,7 +176,7 @@ test('a tool that the agent does not list is unknown and requests no approval', 
   expect(JSON.stringify(requests[1]?.messages.at(-1))).toContain('there is no tool named')
 })
 
-test('a run pauses only for calls without a result; a call approved before is executed first', async () => {
+test('a run pauses only for calls that still wait, after it has executed the approved calls', async () => {
   let release = (): void => undefined
   const slow = makeTool('slow', () => new Promise((resolve) => (release = () => resolve({ text: 'slow' }))))
   const careful = makeTool('careful', async () => ({ text: 'ran' }), { needsApproval: true })

@@ -93,7 +93,7 @@ test('the end of a run is emitted after the ends of the calls that it closes', a
 test.each([
   ['itself', lost],
   ['as the cause of something else', new Error('the model gave no completion', { cause: lost })],
-])('a process that lost its lease (%s) ends no run, even if no other process holds it', async (_, error) => {
+])('a process that lost its lease (%s) ends no run, even if no other process holds the lease', async (_, error) => {
   const { state, asked } = ending()
   expect(await stopAfter(state, error)).toMatchObject({ phase: 'lost' })
   expect(asked).toEqual([])

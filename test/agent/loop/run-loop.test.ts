@@ -82,7 +82,7 @@ describe('a run', () => {
     expect(JSON.stringify(requests[1]?.messages.at(-1))).toContain(JSON.stringify(text).slice(1, -1))
   })
 
-  test('replaces empty and repeated call ids, equally in call and result', async () => {
+  test('replaces empty and repeated call ids, and each call and its result get an equal id', async () => {
     const { submit, settled, log } = await set({
       script: [
         {
@@ -162,7 +162,7 @@ describe('a run', () => {
     await settled(await submit('go'))
     const rows = (await log()).filter((message) => message.role === 'tool')
     expect(rows).toHaveLength(200)
-    // 64 is the maximum of one DynamoDB transaction.
+    // A write stores at most 64 calls, which fit into one DynamoDB transaction.
     expect(written).toEqual([64, 64, 64, 8])
     // Events read from the log equal the live events.
     for (const stored of rows.flatMap(messageEvents))
@@ -232,7 +232,7 @@ describe('a model that fails', () => {
       throw error
     }
 
-  test('temporarily is retried, and only the successful attempt is stored', async () => {
+  test('with a temporary error is retried, and only the successful attempt is stored', async () => {
     const error = new ModelError('rate_limited', 'slow down', { retryable: true, retryAfterMs: 5 })
     const { submit, settled, log, events } = await set({ script: [failing(error), { text: 'whole' }] })
     expect(await settled(await submit('go'))).toMatchObject({ status: 'completed' })
@@ -240,7 +240,7 @@ describe('a model that fails', () => {
     expect((await log()).map((message) => message.parts)).toMatchObject([[{ text: 'go' }], [{ text: 'whole' }]])
   })
 
-  test('permanently fails the run: the log has the streamed text and the error; later requests lack the error', async () => {
+  test('with a permanent error fails the run; the log has text and error, later requests have no error', async () => {
     const error = new ModelError('refused', 'no', { retryable: false })
     const { submit, settled, log, requests } = await set({ script: [failing(error), { text: 'again' }] })
     expect(await settled(await submit('go'))).toMatchObject({ status: 'failed', error: { code: 'refused' } })

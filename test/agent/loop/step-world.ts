@@ -37,7 +37,7 @@ const MAX_STEPS = 20_000
 
 class Crash extends Error {}
 
-/** Decides what happens, one number at a time. All decisions after the last number are 0. */
+/** Makes decisions from a list of numbers, one number each. All decisions after the last number are 0. */
 export interface Tape {
   /** Returns a number from 0 to `count - 1`. */
   pick(count: number): number
@@ -54,7 +54,7 @@ export interface World {
   crashes: number
 }
 
-/** Plays a run until it ends. Each crash, and each pause, continues with a new holder that has read the log. */
+/** Plays a run until it ends. After each crash and each pause, a new holder reads the log and continues. */
 export function playRun(tape: Tape): World {
   const world: World = { log: [], effects: new Map(), faults: [], steps: new Set(), crashes: 0 }
   const holder = createHolder(world, tape)

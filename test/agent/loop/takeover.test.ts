@@ -89,7 +89,7 @@ test('calls without rows, because of a crash between the writes of their round, 
   expect(it.requests[0]?.messages.slice(2)).toMatchObject(rows.map(({ parts }) => ({ role: 'tool', parts })))
 })
 
-test('a call of a tool that the agent no longer lists is not repeated, even if idempotent', async () => {
+test('a call is not repeated if the agent no longer lists its tool, even an idempotent tool', async () => {
   const look = makeTool('look', () => Promise.reject(new Error('must not run')), { idempotent: true })
   const it = await set({ script: [{ text: 'done' }], tools: [look], listed: [] })
   const { runId } = await leftBehind(it, ['look'])
@@ -99,7 +99,7 @@ test('a call of a tool that the agent no longer lists is not repeated, even if i
   expect((await it.log()).at(2)).toMatchObject({ role: 'tool', status: 'interrupted' })
 })
 
-test('an output that a dead holder stored does not block the output of the next one', async () => {
+test('an output that a dead holder stored does not block the output of the next holder', async () => {
   const look = makeTool('look', async () => ({ text: 'new '.repeat(20_000) }), { idempotent: true })
   const it = await set({ script: [{ text: 'done' }], tools: [look] })
   const { lease, runId } = await leftBehind(it, ['look'])
@@ -182,7 +182,7 @@ test('followers get a discard of the streamed content when this process loses an
   expect(seen.slice(seen.indexOf('lost'))).toEqual(expected.split(' '))
 })
 
-test('continue resumes a run whose holder has crashed', async () => {
+test('`continue` resumes a run whose holder has crashed', async () => {
   const it = await set({ script: [{ text: 'done' }] })
   const { runId } = await leftBehind(it, ['pay'])
   ahead = 61_000
@@ -190,7 +190,7 @@ test('continue resumes a run whose holder has crashed', async () => {
   expect(await it.settled(runId)).toMatchObject({ status: 'completed' })
 })
 
-test('continue starts an input that was accepted but never started', async () => {
+test('`continue` starts an input that was accepted but never started', async () => {
   const it = await set({ script: [{ text: 'done' }] })
   const input = { parts: [{ type: 'text', text: 'go' } as const] }
   const run = { agent: 'default', trigger: 'input', onBusy: 'queue', input, clientTools: [] } as const
@@ -272,7 +272,7 @@ test.each([
   await expect(service.context(session ?? never(), undefined)).resolves.toMatchObject({ summary: { text: 'so far' } })
 })
 
-test('the next holder emits a warning about a nearly full context that the previous holder did not emit', async () => {
+test('if a holder did not emit its warning about a nearly full context, the next holder does', async () => {
   const policies = { consolidation: { threshold: 5, keepRecentRatio: 0.5 } }
   const script = [{ text: 'one' }, { text: 'two' }, { text: 'on' }]
   const { ports, key, submit, settled, worker, events } = await set({ script, policies })

@@ -10,7 +10,7 @@ const refuse: Turn = () => {
   throw new ModelError('refused', 'no', { retryable: false })
 }
 
-/** Sends inputs one after another, each when the run before it and its title are done. */
+/** Sends inputs one after another. Each input waits until the previous run has ended and its title request is done. */
 async function say(titles: readonly Turn[], turns: readonly Turn[], before?: () => Promise<unknown>): Promise<Session> {
   harness = await openHarness({
     script: turns,
@@ -29,7 +29,7 @@ async function say(titles: readonly Turn[], turns: readonly Turn[], before?: () 
 
 const asked = (): number => harness.requests.filter(({ messages }) => JSON.stringify(messages).includes('<conv')).length
 
-test('a model titles a session once, after its first completed run; its tokens count under `title`', async () => {
+test('a model titles a session once, after its first completed run; title tokens count under `title`', async () => {
   const titles = [{ text: '**"Where crates come from"**\nand more', tokens: 7 }, { text: 'Later' }]
   const session = await say(titles, [{ text: 'From trees.' }, { text: 'More.' }])
   expect(session).toMatchObject({ title: 'Where crates come from', titleSource: 'model' })

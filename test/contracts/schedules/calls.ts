@@ -4,7 +4,7 @@ import { codeOf } from './harness.ts'
 import { storeRound, storeTask, threadsOf } from './threads.ts'
 import type { Holding, Thread } from './threads.ts'
 
-/** Executes the calls of a thread concurrently with it, including delegate calls, whose members then work. */
+/** Starts the pending calls and the members of a thread. They run concurrently with the thread. */
 export function launch(holding: Holding, process: Process, thread: Thread): void {
   const { todo } = thread
   thread.todo = []
@@ -79,7 +79,7 @@ async function work(holding: Holding, part: Process, leader: Thread, member: Thr
   leader.members.delete(member.of?.id ?? '')
 }
 
-/** Whether the holder must stop between two rounds, of the leader or of a member. */
+/** Whether the holder must hand off the run. The leader and the members check this between two rounds. */
 export const isHandedOver = ({ harness }: Holding): boolean => harness.handOff && !harness.fair
 
 /** Reads the waiting calls of a thread. Returns whether any was resolved. Approved calls are queued for execution. */

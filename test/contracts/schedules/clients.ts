@@ -66,7 +66,10 @@ export async function post(
   }
 }
 
-/** Resolves the first waiting call, or all of them, with `text`. Makes `tries` attempts (`Infinity`: for ever). */
+/**
+ * Resolves the first waiting call with `text`; `all`: resolves all waiting calls. Makes `tries` attempts (`Infinity`:
+ * for ever).
+ */
 export async function resolve(
   harness: Harness,
   process: Process,
@@ -122,7 +125,7 @@ async function requireStored(
   }
 }
 
-/** A cancel of an input's run while the run is in this state; `accepted`: in any state. */
+/** A planned cancel of an input's run, sent when the run is in the state `when`; `accepted`: in any state. */
 export interface Cancel {
   readonly input: number
   readonly when: RunStatus | 'accepted'

@@ -35,7 +35,7 @@ export interface Exploration {
 
 export interface Options {
   readonly schedules: number
-  /** Milliseconds after which no schedule starts, once `least` schedules were run. */
+  /** Time limit in milliseconds, after which no schedule starts. The limit applies once `least` schedules have run. */
   readonly budgetMs?: number
   readonly least?: number
   readonly seed: number

@@ -13,7 +13,10 @@ export type CallKind = 'tool' | 'idempotent' | 'client' | 'approval'
 /** A call, or the task of a team member. */
 export type PlannedCall = CallKind | { readonly team: Plan }
 
-/** The model's plan for an input or a task. The text contains it, so any holder can continue with it. */
+/**
+ * The model's plan for an input or a task. The text of the input or task contains the plan, so any holder can follow
+ * it.
+ */
 export interface Plan {
   readonly rounds: readonly (readonly PlannedCall[])[]
   readonly fails: boolean
@@ -49,7 +52,8 @@ export interface Ghosts {
   /** Whether a crash, an expiry, a late write or a lost write has happened. */
   disturbed: boolean
   /**
-   * Whether a round may land although its holder got a final error. The message of that error then has the same round number.
+   * Whether a round may land although its holder got a final error. The holder then stores the error's message with the
+   * same round number.
    */
   readonly disowned?: boolean
   /** Whether a deletion was acknowledged. */
@@ -77,7 +81,7 @@ export interface Harness {
   readonly trace: string[]
 }
 
-/** Assigns processes to the two connections. */
+/** Returns the ports of a process. Each process uses one of the two connections. */
 export const portsOf = (harness: Harness, name: string): SessionPorts =>
   name.length % 2 === 0 ? harness.stores : harness.stores.peer
 
@@ -101,7 +105,7 @@ export const hasWork = (header: SessionHeader): boolean =>
 export const codeOf = (error: unknown): string | undefined =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 
-/** Awaits a write and ignores refusals; a store that fails rejects. */
+/** Awaits a write. Ignores a refusal, and rejects if the store fails. */
 export async function unlessRefused(write: Promise<unknown>): Promise<void> {
   try {
     await write

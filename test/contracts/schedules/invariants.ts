@@ -31,7 +31,7 @@ const CALL_STEPS: { readonly [status in ToolMessage['status']]: readonly ToolMes
   cancelled: [],
   denied: [],
 }
-/** Facts about the processes around a session that are needed to judge a step. */
+/** Facts about a session's processes. The check of a step needs these facts. */
 export interface Watched {
   readonly stores: { readonly clock: { now(): number } }
   /** The latest time shown by the clock, which may jump back between a write's start and its landing. */
@@ -256,7 +256,7 @@ function checkWakeUp(harness: Watched, header: SessionHeader): void {
     must('a lease is looked after soon after it ends', due !== undefined && due <= (lease?.until ?? 0) + POSTPONED_MS)
 }
 
-/** Throws a `Violation` if work is left although each process could continue as long as it needed. */
+/** Throws a `Violation` if work remains after every process had enough steps to finish. */
 export function checkEnd(harness: Harness, { header, runs, messages }: Snapshot): void {
   must('every accepted input ends', header?.activeRun === undefined && header?.queued === 0 && header.waiting === 0)
   must('nothing is due when nothing is left to do', header?.due === undefined && header?.lease === undefined)

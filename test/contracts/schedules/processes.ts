@@ -16,8 +16,8 @@ export type Fate =
 export interface Act {
   readonly name: string
   /**
-   * Generation of the lease under which the write is sent. For a start or a take: generation in the header that the process has
-   * read.
+   * Generation of the lease under which the write is sent. For a start or a take, this is the generation in the header
+   * that the process has read.
    */
   readonly generation?: number
 }
@@ -55,7 +55,7 @@ export interface ProcessState {
   act: Act | undefined
   failure: unknown
   done: boolean
-  /** Requests within port calls of the process. They are executed one after the other. */
+  /** Resolves after the last request of the process's port calls. Requests are executed one after the other. */
   requests: Promise<unknown>
   /** Resolves when the process has stopped again or ended. */
   stopped: PromiseWithResolvers<void>
@@ -64,15 +64,17 @@ export interface ProcessState {
 export interface Processes {
   readonly all: ReadonlySet<ProcessState>
   readonly flights: Flight[]
-  /** Starts a process. With `parent`, it is a part of that process that runs concurrently. */
+  /** Starts a process. With `parent`, the new process is a concurrent part of `parent`. */
   spawn(name: string, body: (process: Process) => Promise<void>, parent?: Process): ProcessState
   /** Resumes one process until it stops again. */
   resume(state: ProcessState, fate: Fate): Promise<void>
   /** Kills the process and its parts: they never continue, and their unsent requests are never sent. */
   kill(state: ProcessState): void
-  /** Points at which other writes may occur within a port call. The process stops before each such request. */
+  /**
+   * Executes one request of a port call. The process stops before the request, so that other writes can happen first.
+   */
   between<T>(request: () => Promise<T>, kind?: RequestKind): Promise<T>
-  /** Whether a write may have happened since the last call. */
+  /** Whether a write may have happened since the last call of this method. */
   mayHaveWritten(): boolean
 }
 

@@ -202,7 +202,7 @@ async function step(harness: Harness, state: ProcessState, fate: Fate): Promise<
   }
 }
 
-/** Compares the stored state with the state before, and remembers it. */
+/** Reads the stored state, checks it against the state before the step, and remembers it. */
 async function look(harness: Harness, act: Act | undefined): Promise<void> {
   const { clock, janitor } = harness.stores
   const now = await snapshot(harness.stores, harness.key)

@@ -18,7 +18,7 @@ export interface Holding {
   head: string | undefined
   /** Whether a thread is extending the log. Ids are stored in order, so all other threads wait. */
   extending: boolean
-  /** Whether the run has ended although members still work. They no longer extend the log. */
+  /** Whether the run has ended although members still work. These members no longer extend the log. */
   stopping: boolean
   /** Whether the lease is lost or released. Then no further tool starts. */
   over: boolean
@@ -29,16 +29,16 @@ export interface Thread {
   /** The delegate call of a member; undefined for the leader. */
   readonly of: ToolMessage | undefined
   readonly plan: Plan
-  /** Whether its task is in the log. */
+  /** Whether the task of the thread is in the log. */
   begun: boolean
   round: number
-  /** Number of its calls in execution, including delegate calls. */
+  /** Number of calls of the thread that are executing, including delegate calls. */
   running: number
   /** Calls to execute. */
   todo: readonly ToolMessage[]
   /** Ids of calls that were waiting when last seen. */
   waiting: readonly string[]
-  /** Its members that have not ended, by the row of the delegate call. */
+  /** Members of the thread that have not ended, by the id of their delegate call's row. */
   readonly members: Map<string, Thread>
 }
 
@@ -61,13 +61,13 @@ export function* threadsOf(thread: Thread): Generator<Thread, void> {
 
 const textPlan = (text: string): Plan => JSON.parse(text) as Plan
 
-/** The model's plan for the run. Empty if its input is not in the log. */
+/** The model's plan for the run. The plan is empty if the run's input is not in the log. */
 export function planOf(messages: readonly Message[]): Plan {
   const part = messages.find((message) => message.role === 'user')?.parts[0]
   return part?.type === 'text' ? textPlan(part.text) : { rounds: [], fails: false }
 }
 
-/** Restores the leader of a run and the members that had not ended from its messages. */
+/** Restores the leader of a run from the run's messages, with the members that have not ended. */
 export function threadsIn(messages: readonly Message[]): Thread {
   return filled(newThread(planOf(messages.filter(isLeaders))), messages.filter(isLeaders), messages)
 }
@@ -124,7 +124,7 @@ async function extend(
 const parentOf = ({ of }: Thread): ParentNames =>
   of === undefined ? {} : { parentToolCallId: of.toolCallId, parentMessageId: of.id }
 
-/** Gives a member its task. */
+/** Stores the task of a member in the log. */
 export async function storeTask(holding: Holding, process: Process, member: Thread): Promise<void> {
   const { ports, lease, harness } = holding
   const base = { runId: lease.runId, agent: 'helper', ...parentOf(member), round: 0 }
@@ -137,7 +137,7 @@ export async function storeTask(holding: Holding, process: Process, member: Thre
   })
 }
 
-/** Stores the next completion of a thread: with these calls, or a member's final one. */
+/** Stores the next completion of a thread with these calls. Without calls, it is the final completion of a member. */
 export async function storeRound(
   holding: Holding,
   process: Process,

@@ -6,8 +6,8 @@ export interface Backend {
   /** Factor by which operations take longer than on SQLite. */
   readonly slower: number
   /**
-   * Whether a stored message is found as soon as it is acknowledged, and a deleted one is not found. On other backends, this
-   * takes a moment.
+   * Whether search finds a message as soon as its write is acknowledged, and no longer finds a deleted message. On
+   * other backends, search follows a moment later.
    */
   readonly findsAtOnce: boolean
   /** Creates a separate place for the programs of one test. */

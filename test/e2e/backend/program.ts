@@ -10,8 +10,8 @@ import type { Client } from './client.ts'
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const START_MS = 300_000
 /**
- * Node flags of `npm start` for the memory of new objects. With half of Node's default, a busy program takes a fifth
- * less memory, and no more time.
+ * Node flags of `npm start` for the memory of new objects. With half of Node's default, a busy program uses a fifth
+ * less memory and is as fast.
  */
 const FLAGS = startFlags(readFileSync(join(ROOT, 'package.json'), 'utf8'))
 /** Environment variables of the test run that the program must not get. */

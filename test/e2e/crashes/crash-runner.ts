@@ -127,7 +127,10 @@ export async function driveUntilCrash(program: RunningProgram, scenario: Scenari
   }
 }
 
-/** Whether an error is a connection that broke because the program was killed. A failed expectation is not one. */
+/**
+ * Whether an error is a connection that broke because the program was killed. A failed expectation is not such an
+ * error.
+ */
 export async function isCrash(program: RunningProgram, error: unknown): Promise<boolean> {
   const isBroken = error instanceof TypeError || (error instanceof Error && error.message === BROKEN_STREAM)
   if (!isBroken) return false
@@ -162,8 +165,9 @@ export async function check(
 }
 
 /**
- * Runs a scenario repeatedly, each time in a new session and killed one durable step later, until it ends without a kill. After
- * each kill, the next start continues and checks the session. Returns the number of steps.
+ * Runs a scenario repeatedly, each time in a new session. Each run is killed one durable step later than the previous
+ * one, until a run ends without a kill. After each kill, the next start continues and checks the session. Returns the
+ * number of steps.
  */
 export async function crashAtEveryStep(bench: CrashBench, scenario: Scenario, when: Fault['when']): Promise<number> {
   let crashed: Knowledge | undefined
@@ -196,10 +200,9 @@ export interface Crash {
 }
 
 /**
- * Kills the program in one crash after the other, each in a separate session. The next start of the program continues and checks
- * the session.
- * Each wish lists alternative crashes. The first crash whose last fault is reached fulfils the wish. Returns this crash for each
- * wish; undefined if none was reached.
+ * Kills the program once for each crash, each time in a separate session. The next start of the program continues and
+ * checks the session. Each wish lists alternative crashes. The first crash whose last fault is reached fulfils the
+ * wish. Returns this crash for each wish; undefined if none was reached.
  */
 export async function crashOneByOne(
   bench: CrashBench,

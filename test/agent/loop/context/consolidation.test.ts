@@ -226,7 +226,7 @@ describe('consolidation of a conversation', () => {
   it.each<readonly [what: string, stop: 'the client leaves' | 'the time is over', detail: RegExp]>([
     ['whose client disconnected', 'the client leaves', /nobody waits/],
     ['that exceeds its time', 'the time is over', /longer than 0.05 s/],
-  ])('on request %s stops, changes only the usage, and reports the reason', async (_, stop, detail) => {
+  ])('for a request %s stops, changes only the usage, and reports the reason', async (_, stop, detail) => {
     const policies = { consolidation: { threshold: 100, keepRecentRatio: 0.02 } }
     const left = new AbortController()
     let stopped = false

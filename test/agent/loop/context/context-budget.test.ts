@@ -150,7 +150,7 @@ describe('the token budget', () => {
 })
 
 describe('a request that is too long for the provider', () => {
-  it('is retried once with at most two thirds of its size; this is recorded, with a warning', async () => {
+  it('is retried once with at most two thirds of its size; the reduction is recorded, with a warning', async () => {
     harness = await openHarness({
       script: [...Array.from({ length: 5 }, () => counting(WORDS, 1)), tooLong, { text: 'now' }, { text: 'then' }],
       policies,

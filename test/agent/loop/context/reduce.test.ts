@@ -4,7 +4,8 @@ import { sizeReason } from '../../../../functions/agent/loop/context/reduce.ts'
 import { ModelError } from '../../../../functions/ports/model.ts'
 
 /**
- * Returns how certain it is that a refused request was too large. `model` has made the last completion of the request's thread.
+ * Returns how certain it is that a refused request was too large. The last completion of the request's thread is from
+ * `model`.
  */
 function reasonAfter(model: string): 'certain' | 'possible' | undefined {
   const agent = { model: 'script/ed', policies: { contextTokens: 30_000 } }

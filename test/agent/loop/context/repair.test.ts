@@ -59,7 +59,7 @@ describe('a refused request', () => {
     expect(harness.events.filter(({ type }) => type === 'warning')).toMatchObject([{ code: 'request_repaired' }])
   })
 
-  it('is sent in the recorded form by the next process after a kill between record and request', async () => {
+  it('is sent by the next process in the recorded form if the first process could not send it', async () => {
     harness = await openHarness({
       script: [{ calls: [{ name: 'look-up' }] }, refusing],
       tools,

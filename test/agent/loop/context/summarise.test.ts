@@ -17,7 +17,7 @@ const messages = [3, 2, 1].map((place): Message => ({
 }))
 const reader = { messages: async () => ({ messages, more: false }) } as unknown as LogReader
 
-test('a summary fails if its model does not open within 30 seconds, while a watchdog is active', async () => {
+test('a summary runs a watchdog while its model opens, and fails if this takes over 30 seconds', async () => {
   const expected: number[] = []
   const met = vi.fn<() => void>()
   const keeper = { startWatchdog: (milliseconds: number) => (expected.push(milliseconds), met), check: () => undefined }
@@ -41,7 +41,9 @@ const certain = (): ModelError =>
 const odd = (): ModelError => new ModelError('invalid_request', 'no', { retryable: false, status: 400 })
 const bare = (): ModelError => new ModelError('context_length', 'too large', { retryable: false, status: 413 })
 
-/** Summarises with a model whose n-th request ends with the n-th outcome; the last one repeats, up to 20 requests. */
+/**
+ * Summarises with a model whose n-th request ends with the n-th outcome. The last outcome repeats, up to 20 requests.
+ */
 async function summariseWith(
   outcomes: readonly (() => ModelError | undefined)[],
   {

@@ -54,7 +54,7 @@ test('members that complete at once are appended to the log one by one, in order
   expect(calls(await it.log()).map(({ status }) => status)).toEqual(['completed', 'completed'])
 })
 
-test('a member’s completion is stored after all its results, including results begun during another member’s write', async () => {
+test('a member’s completion is stored after all its results, including results written while another member writes', async () => {
   let slowBegan = false
   let quickEnded = false
   let slowIsStored = false

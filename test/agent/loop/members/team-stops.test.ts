@@ -58,7 +58,7 @@ test('a cancel stops all members and stores their partial output', async () => {
   expect(spoken(log)).toEqual(['default: ', 'speaker: so far', 'worker: '])
 })
 
-test('an error outside the model stops the other members with the run, and stores no message of them', async () => {
+test('an unexpected error stops the run with all members, and no message of the other members is stored', async () => {
   let began = (): void => undefined
   const begun = new Promise<void>((resolve) => (began = resolve))
   const breaks: Turn = async function* () {

@@ -47,7 +47,7 @@ async function leftBehind({ ports, key }: Harness): Promise<Left> {
   return { runId, lease: started.lease, head: started.lease.head }
 }
 
-/** Stores a round of an agent; `of`: the delegate call that it works for. Returns its rows. */
+/** Stores a round of an agent; `of`: the delegate call that the agent works for. Returns its rows. */
 async function storeRound(
   { ports }: Harness,
   left: Left,
@@ -133,7 +133,7 @@ test('a member without a stored task receives the task of its delegate call afte
   expect(results(log)).toEqual([[DELEGATE, 'completed', 'led']])
 })
 
-test('a member resumes from its part of the log; only calls that may not repeat are interrupted', async () => {
+test('a member resumes from its part of the log; only calls that must not repeat are interrupted', async () => {
   const it = await open()
   const left = await leftBehind(it)
   const [call] = await storeRound(it, left, 'default', 0, [
@@ -211,10 +211,10 @@ test('a member resumes even if its leader no longer lists members', async () => 
 
 test.each([
   ['lead', 100, 'budget', 'none'],
-  // Requests for summaries are counted under this name, too.
+  // A member may have the name under which requests for summaries are counted.
   ['summary', 60, 'answer', 'auto'],
 ] as const)(
-  'usage of ended members counts once towards the run’s budget for each holder: %s, %i of 100',
+  'each holder counts the usage of ended members once towards the run’s budget: %s, %i of 100',
   async (member, tokens, stopReason, toolChoice) => {
     const it = await open(says('no more'), { maxRunTokens: 100 })
     const left = await leftBehind(it)
@@ -232,7 +232,7 @@ test.each([
   },
 )
 
-test('a run whose holder stops is handed off during its members, which resume in the next process', async () => {
+test('a run is handed off while its members work, and the members resume in the next process', async () => {
   const it = await open()
   let entered = (): void => undefined
   const inside = new Promise<void>((resolve) => (entered = resolve))

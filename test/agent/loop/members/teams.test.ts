@@ -141,7 +141,7 @@ describe('a delegated task', () => {
     }
   })
 
-  test('without a known member or a task is an error that the model can correct', async () => {
+  test('with an unknown member, or without a task, is an error that the model can correct', async () => {
     const absent = { id: 'x', name: 'delegate_task_to_member' }
     const it = await set({
       script: [
@@ -167,7 +167,7 @@ describe('a delegated task', () => {
     expect(it.requests).toHaveLength(2)
   })
 
-  test('that fails or exceeds its rounds becomes an error of its call; the run continues', async () => {
+  test('that fails or exceeds its limit of rounds becomes an error of its call; the run continues', async () => {
     const echo = makeTool('echo', async () => ({ text: '' }))
     const refuses: Turn = async function* () {
       yield { type: 'text.delta', part: 0, text: 'I' }

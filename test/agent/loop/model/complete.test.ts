@@ -23,8 +23,8 @@ const busy = (retryAfterMs?: number): ModelError =>
 const refused = new ModelError('refused', 'no', { retryable: false })
 
 /**
- * Steps of a model's response. `silence` waits until the signal aborts, and `deaf` waits for ever. A number waits for these
- * milliseconds.
+ * Steps of a model's response. `silence` waits until the signal aborts, and `deaf` waits for ever. A number is a wait
+ * in milliseconds.
  */
 type Attempt = readonly (ModelEvent | Error | 'silence' | 'deaf' | number)[]
 
@@ -157,7 +157,7 @@ test('a stream that ignores its signal is abandoned', async () => {
   expect(isOver).toBe(true)
 })
 
-test('usage of an attempt counts only if it streamed content or was aborted locally', async () => {
+test('the usage of an attempt counts only if the attempt streamed content or was aborted locally', async () => {
   const failed = ask([[busy()], [text('some words'), busy()], [{ ...tooled, arguments: '' }, busy()], [done]])
   await failed.completion
   expect(failed.counted).toEqual([{ ...NO_USAGE, inputTokens: 50, outputTokens: 2, totalTokens: 52 }])
@@ -184,7 +184,7 @@ const unknown = new ModelError('provider_error', 'the model sent 2 frames in an 
   unknownFrames: 2,
 })
 
-test('field/unknown-frames/retried-once: a stream of unknown frames alone is retried once', async () => {
+test('field/unknown-frames/retried-once: a stream that has only unknown frames is retried once', async () => {
   const both = ask([[unknown], [unknown], [done]])
   expect((await failure(both.completion)).cause).toBe(unknown)
   expect(both.asked()).toBe(2)

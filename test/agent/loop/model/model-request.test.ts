@@ -60,7 +60,7 @@ const log: Message[] = [
 ]
 const look = { name: 'look', description: 'look', parameters: { type: 'object' } }
 
-test('a request without tools still declares tools that its history called, and forbids calls', () => {
+test('a request without tools still declares the tools that its history calls, and forbids calls', () => {
   const of = {
     session,
     thread: { runId: 'run-2', agent, messages: log },

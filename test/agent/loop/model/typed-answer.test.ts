@@ -113,7 +113,7 @@ describe('a run with a format', () => {
   })
 })
 
-test('a holder that takes over after a kill at the second request repeats the first one', async () => {
+test('a holder that takes over after a kill during the second request repeats the first request', async () => {
   let ahead = 0
   const clock = { ...createSystemClock(), now: () => Date.now() + ahead }
   const hangs: Turn = async function* (_, signal) {
@@ -201,7 +201,7 @@ describe('the options of a run', () => {
     expect(requests.map(({ toolChoice }) => toolChoice)).toEqual([{ name: 'echo' }, 'auto'])
   })
 
-  test('refuse the calls of a model that ignores the choice none', async () => {
+  test('refuse the calls of a model that ignores the tool choice `none`', async () => {
     let executed = 0
     const tools = [makeTool('echo', async () => ({ text: `${++executed}` }))]
     const { log } = await run([{ calls: [{ name: 'echo' }] }, { text: 'done' }], {
@@ -212,7 +212,7 @@ describe('the options of a run', () => {
     expect(JSON.stringify(await log())).toContain('allows no calls')
   })
 
-  test('hold for the retry of a failed run, except the tool choice', async () => {
+  test('also apply when a failed run is retried, except the tool choice', async () => {
     const failing: Turn = async function* () {
       yield* []
       throw new Error('broken')

@@ -9,7 +9,7 @@ let harness: Harness
 afterEach(() => harness.close())
 
 const RESULTS_OF_ROUND = 50
-/** One round more than the number of sources that a completion assigns numbers to. */
+/** Number of rounds: one more than the maximum number of sources that a completion numbers. */
 const ROUNDS = MAX_NUMBERED_RESULTS / RESULTS_OF_ROUND + 1
 const REST = RESULTS_OF_ROUND
 
@@ -37,7 +37,7 @@ function* searches(): Generator<ClosedMessage> {
   yield { role: 'assistant', parts: [{ type: 'text', text: 'all of it' }], toolCalls: [] } as ClosedMessage
 }
 
-test('after an import with too many sources for a completion, each run numbers the oldest remaining ones', async () => {
+test('after an import with too many sources for a completion, each run numbers the oldest remaining sources', async () => {
   harness = await openHarness({
     script: [{ text: 'one' }, { text: 'two' }],
     policies: { contextTokens: 4_000_000, consolidation: false },

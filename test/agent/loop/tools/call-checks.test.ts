@@ -47,7 +47,7 @@ function stateOf(): RunState {
   } as unknown as RunState
 }
 
-/** Starts a slow check of another run. It uses the tenant's slot, and a long rest follows it. */
+/** Starts a slow check of another run. The check uses the tenant's slot, and a long rest follows the check. */
 function holdLine(): void {
   const hostile = { name: 'x', parameters: { type: 'string', pattern: '^(a+)+$' } }
   const other = { run: {} as Run, tenant: `t${tenant}`, signal: new AbortController().signal }

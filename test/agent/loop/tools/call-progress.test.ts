@@ -34,7 +34,7 @@ test('followers get the progress of a call at most once per second', () => {
   )
 })
 
-test('progress that is not a number is dropped, and its text is limited to one line', () => {
+test('progress that is not a number is dropped, and texts of progress are limited to one line', () => {
   const { clock, events, report } = reporter()
   const says = (howFar: object): void => {
     clock.advance(1_000)

@@ -23,7 +23,7 @@ test('slow checks pause for other work and do not delay other tenants', async ()
   // Each of the four checks takes 250 ms, and no two of them run at once.
   const begun = performance.now()
   expect(await longestTurn(() => Promise.all(checks))).toBeLessThan(450)
-  // Between the checks, there are three rests of three times 250 ms.
+  // Between the checks, there are three rests of 750 ms each.
   expect(performance.now() - begun).toBeGreaterThan(2_250)
   expect(await Promise.all(checks)).toEqual(checks.map(() => 'unchecked'))
   expect(await other).toEqual({})

@@ -12,7 +12,8 @@ const refusal = new TooltrailError('storage_failed', 'no')
 const never = (): Promise<never> => new Promise(() => undefined)
 
 /**
- * A holder's store whose reads and result writes follow a script. The lease ends after 20 s of a clock that only waits advance.
+ * A holder's store whose reads and result writes follow a script. The lease ends after 20 s on a clock that advances
+ * only during waits.
  */
 function retrying(...steps: readonly (() => Promise<unknown>)[]) {
   let [now, tries] = [0, 0]
@@ -60,7 +61,7 @@ test('a failing store operation is retried only until the lease expires', async 
   expect(tries()).toBeLessThan(20)
 })
 
-test('a permanent refusal is not retried, except for a call’s result, because the call has run', async () => {
+test('a permanent refusal is retried only for a call’s result, because the call has run', async () => {
   const reading = retrying(() => Promise.reject(refusal))
   await expect(reading.store.reader.message(KEY, 'm1')).rejects.toBe(refusal)
   expect(reading.tries()).toBe(1)

@@ -90,7 +90,7 @@ export async function execute(world: World, process: Process): Promise<void> {
   }
 }
 
-/** Passes an event to one of the delivering processes. Another process continues the run. */
+/** Passes an event of the run to one of the delivering processes. Successive events may go to different processes. */
 function show(
   { key, drivers }: World,
   number: number,

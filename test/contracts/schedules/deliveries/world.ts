@@ -18,7 +18,7 @@ export interface DeliveryCode {
  */
 export type PostOutcome = 'done' | 'silent' | 'ignored' | 'busy'
 
-/** Whether a write without a response was done (`after`) or not (`before`). */
+/** Whether a write without a response took effect (`after`) or not (`before`). */
 export type Silence = 'after' | 'before'
 
 /** One session with pending deliveries, the delivering processes, and the received requests. */
@@ -45,7 +45,7 @@ export interface World {
   readonly sleeps: Set<{ readonly until: number }>
   /** The rows after the last step. */
   rows: ReadonlyMap<string, Delivery>
-  /** The process that has claimed a row under this name. */
+  /** The process that has claimed a row, by the name of the owner in this claim. */
   readonly owners: Map<string, string>
   hints: number
   deletion: 'none' | 'begun' | 'done'
@@ -60,7 +60,7 @@ export interface World {
 
 export const silentLogger: Logger = { info: () => undefined, warn: () => undefined, error: () => undefined }
 
-/** Executes `body` as a part of `parent`: it stops and dies with `parent`. */
+/** Executes `body` as a part of the process `parent`. The part stops and dies with `parent`. */
 export function part<T>({ processes }: World, parent: Process, body: (process: Process) => Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     processes.spawn(parent.name, (process) => body(process).then(resolve, reject), parent)
@@ -106,7 +106,7 @@ async function answered<T>(world: World, send: () => Promise<T>): Promise<T> {
   return result
 }
 
-/** The clock of a process. A sleep ends when the schedule resumes it, not before its time. */
+/** The clock of a process. The schedule ends each sleep, at its time or later. */
 export function clockOf(world: World, parent: Process): Clock {
   const { clock } = world.stores
   return {
