@@ -123,7 +123,7 @@ test('if the newest state of a message cannot be written, the first record of th
   expect(await index([stored('1', hello), stored('2', listing, 1), stored('3', listing, 2)])).toEqual({ failed: ['2'] })
 })
 
-test('the removal of a row removes all documents that it can have, as newer than all of them', async () => {
+test('the removal of a row removes all documents that the row can have, with a newer revision', async () => {
   const { index, written } = harness({ lives: [false] })
   await index([stored('1', listing, 2), removed('2', listing, 2, 2)])
   expect(written).toEqual([
