@@ -95,7 +95,10 @@ async function* complete(request: ModelRequest): AsyncGenerator<ModelEvent, void
   yield { type: 'completion', completion: completionOf(turn) }
 }
 
-/** Prints the requests and marks of a turn by time. The loop awaits each request that ends before the next mark. */
+/**
+ * Prints the requests and marks of a turn in order of time. A request that ends before the next mark is one that the
+ * loop awaits.
+ */
 function printTrace(requests: readonly MeteredRequest[]): void {
   const origin = requests[0]?.begun ?? 0
   const lines = [

@@ -14,7 +14,7 @@ import { printTable, quantile } from './report.ts'
 /**
  * Measures the error of the token estimate of requests, compared with real tokenizers. Estimates each turn of the
  * recorded conversations twice: without any reported usage, and with the usage of earlier completions. Some providers
- * do not publish their tokenizers. An invented tokenizer that counts twice as many tokens represents them.
+ * do not publish their tokenizers. They are represented by an invented tokenizer that counts twice as many tokens.
  */
 /** Tokens of a message in addition to its text. */
 const MESSAGE = 4

@@ -25,7 +25,7 @@ function textOf(file: string): string {
   }
 }
 
-/** Returns the shortest path of imports from `from` to `to`, with both; undefined if there is none. */
+/** Returns the shortest path of imports from `from` to `to`, including both; undefined if there is none. */
 export function importPath(from: string, to: string): readonly string[] | undefined {
   const importers = new Map<string, string | undefined>([[from, undefined]])
   for (const file of importers.keys()) {

@@ -4,8 +4,8 @@ import { executedFiles } from './executed-files.ts'
 import { importCycles } from './import-cycles.ts'
 
 /**
- * Prints how much code a reader of a turn meets: `npm run figures`. Record 42 has the figures before and after the redesign of
- * the loop.
+ * Prints how much code a person must read to follow a turn: `npm run figures`. Record 42 has the figures before and
+ * after the redesign of the loop.
  */
 const ROOT = join(import.meta.dirname, '../..')
 const AGENT = 'functions/agent/'

@@ -1,6 +1,6 @@
 import { inFile } from './mutant.ts'
 
-/** Mutants of imports: of runs and rounds that span several steps, of members, and of searches. */
+/** Mutants of imports. They affect runs and rounds that span several steps, members, and searches. */
 export const IMPORT_MUTANTS = [
   ...inFile('functions/agent/imports/cut-rounds.ts', [
     [

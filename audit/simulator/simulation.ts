@@ -24,8 +24,8 @@ const REST_MS = 20 * 60_000
 /** Time until a run that kills each of its holders is given up. In this time, three leases expire. */
 const GIVEN_UP_MS = 5 * 60_000
 /**
- * Time until a delivery that kills each of its workers is given up. A delivery may add another one, whose time is
- * included.
+ * Time after which a delivery is given up if it kills each of its workers. Includes the time of a second delivery that
+ * the first one may add.
  */
 const LEFT_MS = 8 * 3_600_000
 /** Time limit of a cancel if the script has faults of models and tools only. */

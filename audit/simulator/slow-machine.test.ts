@@ -9,7 +9,8 @@ import { openMemoryStore } from './world/stores.ts'
 let slowness = 0
 const elapsed = performance.now.bind(performance)
 let looks = 0
-// This line must precede the first simulation, because the simulator keeps the `performance.now` that it finds then.
+// This line must precede the first simulation, because the simulator binds `performance.now` when that simulation
+// starts.
 performance.now = () => elapsed() + slowness * looks++
 
 test.each(isWhole ? ['1', '9', '18'] : ['1'])('seed %s gives the same trace on a much slower machine', async (seed) => {

@@ -15,7 +15,7 @@ interface Text {
 
 /**
  * Returns functions that open the baselines: FTS5, and the libraries that `npm ci` in this folder installs. Every
- * baseline uses its defaults, and stemming where it offers it.
+ * baseline uses its default settings, and stemming if it supports stemming.
  */
 export async function openBaselines(documents: readonly HistoryDocument[]): Promise<(() => Promise<Engine>)[]> {
   const texts = textsOf(documents)

@@ -44,7 +44,7 @@ async function measure(shared: readonly QuestionSet[]): Promise<void> {
 
 /** Prints the figures of a set. Returns them as lines for the file. */
 function report(engine: Engine, set: QuestionSet, all: readonly Answer[]): object[] {
-  // Odd lines only check, so they are not even counted before the end.
+  // Odd lines are for the final check only, so other measurements do not count them.
   const answers = options.check ? all : all.filter(({ half }) => half !== 'odd')
   const groups = new Map([
     ...[...Map.groupBy(answers, ({ kind }) => kind)].toSorted(([left], [right]) => left.localeCompare(right)),

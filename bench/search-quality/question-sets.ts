@@ -2,7 +2,9 @@ import { projectMessage } from '../../functions/search/documents/documents.ts'
 import type { HistoryDocument } from '../../functions/domain/history.ts'
 import { readCorpus, readRecordedQueries, type RecordedQuery } from '../../test/search-corpus.ts'
 
-/** Half of a question set, by line number. The first line is odd. Even lines are for tuning, odd lines check. */
+/**
+ * Half of a question set, by line number, counted from 1. Even lines are for tuning, odd lines are for the final check.
+ */
 export type Half = 'odd' | 'even' | 'all'
 
 export interface Question {
@@ -34,7 +36,7 @@ const ASKED_AT = Date.UTC(2026, 10, 29, 12)
 export async function readOpenSets(): Promise<QuestionSet[]> {
   const corpus = readCorpus()
   const documents: HistoryDocument[] = []
-  /** Names of the messages at a place of a conversation. */
+  /** Names of messages, by the conversation and the index of each message. */
   const names = new Map<string, string[]>()
   for (const { id, messages, places } of corpus) {
     for (const [messageId, indices] of places)

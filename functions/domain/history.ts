@@ -118,7 +118,7 @@ export interface HistoryQuery {
   readonly text: string
   readonly filters: HistoryFilters
   readonly limit: number
-  /** The caller's time, against which dates in the text are read. Without it, they are words like others. */
+  /** The caller's time, which dates in the text are relative to. Without it, dates are ordinary words. */
   readonly asked?: AskedAt
   /** The `next` of the previous page. */
   readonly after?: string

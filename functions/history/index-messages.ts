@@ -11,8 +11,8 @@ export interface IndexDependencies extends DocumentDependencies {
 }
 
 /**
- * Added to the revision of a superseded message. A replacement does not change the rows of the messages, and it is never undone.
- * So their documents are newer than all documents from before the replacement.
+ * Added to the revision of a superseded message, because a replacement does not change the message's row. Documents
+ * with this revision are newer than all documents from before the replacement. A replacement is never undone.
  */
 const SUPERSEDED = 2 ** 40
 /** Added to the revision of a removal, which is newer than all documents of its message. */

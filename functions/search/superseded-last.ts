@@ -6,8 +6,8 @@ import { readCursor, writeCursor } from './cursor.ts'
 type SearchOnce = (query: HistoryQuery) => Promise<HistoryPage>
 
 /**
- * Searches so that superseded hits follow all others, over all pages. The hits that are not superseded are listed first. A list
- * by time, and a search that filters by `superseded`, is not changed.
+ * Searches so that superseded hits follow all other hits, over all pages. Does not reorder a list by time, or a search
+ * that filters by `superseded`.
  */
 export async function searchSupersededLast(query: HistoryQuery, search: SearchOnce): Promise<HistoryPage> {
   if (query.filters.superseded !== undefined || (query.sort ?? 'relevance') !== 'relevance') return search(query)
@@ -38,7 +38,7 @@ function isStart(query: HistoryQuery, after: string): boolean {
   }
 }
 
-/** Returns undefined if the cursor belongs to the superseded hits. */
+/** Runs a search. Returns undefined if its cursor belongs to the list of superseded hits. */
 async function unlessForeign(search: () => Promise<HistoryPage>): Promise<HistoryPage | undefined> {
   try {
     return await search()
@@ -50,7 +50,7 @@ async function unlessForeign(search: () => Promise<HistoryPage>): Promise<Histor
 
 const isForeign = (error: unknown): boolean => error instanceof TooltrailError && error.code === 'cursor_not_found'
 
-/** In groups: removes hits of sessions that have a hit among those that are not superseded. */
+/** If hits are grouped, removes the hits of sessions that also have hits that are not superseded. */
 async function withoutShown(query: HistoryQuery, page: HistoryPage, search: SearchOnce): Promise<HistoryPage> {
   if (query.group === undefined) return page
   const { after: _, group: __, ...ungrouped } = query

@@ -40,7 +40,7 @@ export const sessionFields = {
     .describe('`session`: only the first entry of each session, and how many more it has.'),
 }
 
-/** Schema of the zone of the days in a query. */
+/** Schema of the time zone for the days that a query names. */
 export const timeZoneField = z
   .string()
   .max(64)
@@ -48,7 +48,7 @@ export const timeZoneField = z
   .default('UTC')
   .describe('IANA time zone of days such as "yesterday" in the query.')
 
-/** Names the time that a query was read to name, so that a model can correct it. */
+/** Shows the model which time the search found in the query, so that the model can correct a mistake. */
 export const periodNote = ({ since, until }: Understood): string[] =>
   since === undefined && until === undefined
     ? []

@@ -4,7 +4,10 @@ type Understood = SearchPage['understood']
 
 const DAY = { day: 'numeric', month: 'short', year: 'numeric' } as const
 
-/** Shows the time that the query names as a chip. Its removal searches for the words of the date instead. */
+/**
+ * Shows the time that the query names as a chip. If the reader removes the chip, the page searches for the words of the
+ * date instead.
+ */
 export function DateChip({ understood, remove }: { readonly understood: Understood; readonly remove: () => void }) {
   const text = periodText(understood)
   if (text === undefined) return null

@@ -3,7 +3,7 @@ import type { HistoryFilters, HistoryHit, HistoryScope } from '../../functions/d
 import { document } from './history-index-harness.ts'
 import type { HistoryIndexHarness } from './history-index-harness.ts'
 
-/** Contract: entries beside a hit complete it, and only those that the searcher may see. */
+/** Contract: entries beside a hit complete it if the searcher may see them. */
 export function historyIndexContextContract(harness: () => HistoryIndexHarness): void {
   describe('a query whose words are spread over neighbouring entries', () => {
     const tenant = 'context'
@@ -32,7 +32,7 @@ export function historyIndexContextContract(harness: () => HistoryIndexHarness):
       ])
     })
 
-    test('an entry without a word of a question is found beside a hit, but not for keywords', async () => {
+    test('a question, but not a list of keywords, finds entries beside a hit that contain no query word', async () => {
       expect(ids(await search('what does the ferry to Korsholm cost'))).toContain(kept.price.messageId)
       expect(ids(await search('ferry Korsholm'))).not.toContain(kept.price.messageId)
       expect(ids(await search('Korsholm'))).toEqual([kept.ferry.messageId])

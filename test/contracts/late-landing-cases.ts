@@ -24,7 +24,7 @@ import type { SessionPorts } from './stores.ts'
 export interface LateOperation {
   /** Makes an attempt. Each attempt has the same arguments. */
   attempt(ports: SessionPorts): Promise<unknown>
-  /** Continues the session after the operation, whose result it gets. */
+  /** Continues the session after the operation. `result` is the result of the operation. */
   later(result: unknown): Promise<unknown>
 }
 

@@ -34,7 +34,7 @@ async function between<T>(request: () => Promise<T>): Promise<T> {
 
 /**
  * Makes an attempt, and calls `interrupt` before the request with this number. Returns whether the attempt has reached
- * it.
+ * that request.
  */
 async function interrupted<Result>(
   request: number,
@@ -146,8 +146,9 @@ export function lateLandingContract(engine: Engine): void {
 }
 
 /**
- * Whether a holder repeats the operations of the port. It gets the result of one attempt. A client gets the state that it
- * finds: that its request was accepted before, or nothing, after which it reads again.
+ * Whether a holder repeats the operations of the port. A holder that repeats an operation gets the result of one
+ * attempt. A client that repeats one may get another result: "accepted before", or nothing. In the latter case, the
+ * client reads again.
  */
 const isHolders = (port: string): boolean => port === 'log' || port === 'lease'
 

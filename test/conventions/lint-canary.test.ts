@@ -1,4 +1,4 @@
-/* Evidence, house: Lint catches upward imports, cycles, also through `import()`, and floating promises. */
+/* Evidence, house: Lint catches upward imports, cycles (also through `import()`), and floating promises. */
 import { execFile } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

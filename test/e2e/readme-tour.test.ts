@@ -8,8 +8,8 @@ if (missing.length > 0) console.log(`the pages' commands are not tried: there is
 
 const tour = readPage('README.md').split('\n## A tour')[1]?.split('\n## ')[0] ?? ''
 /**
- * Each page with its text and the number of executions of its steps. Only steps that take milliseconds are repeated. This tests
- * that they can be repeated.
+ * Each page, with its text and the number of times that its steps run. Steps that take only milliseconds run twice, to
+ * test that they can be repeated.
  */
 const pages: [string, string, number][] = [
   ["the README's tour", tour, 1],

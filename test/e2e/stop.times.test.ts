@@ -15,7 +15,10 @@ import { startProgram } from './backend/program.ts'
 import { eventually, PROMISED_TIME_RETRIES, until } from '../eventually.ts'
 
 const HURRIED = 'test/e2e/backend/hurried-program.ts'
-/** Time limit of a stop. The program's own limit of 20 s is ten times shorter here; the rest is for the end of the process. */
+/**
+ * Time limit of a stop. It includes 2 s for the program's own limit, a tenth of the usual 20 s. The remaining time is
+ * for the end of the process.
+ */
 const STOP_MS = 2_500
 /** Time limit for resuming a run. It is shorter than the minute for which the lease of a dead process lasts. */
 const SOON_MS = 30_000
@@ -123,7 +126,7 @@ test(
   },
 )
 
-test('SIGHUP of a closed terminal hands a run off, and a repeated one does not end the program', async () => {
+test('SIGHUP of a closed terminal hands a run off, and a repeated SIGHUP does not end the program', async () => {
   const one = await start()
   const { id } = await startRun(one)
   process.kill(one.pid, 'SIGHUP')

@@ -22,7 +22,7 @@ const rowOf = (message: Message): MessageRow => ({
   message: async () => message,
 })
 
-test('a replacement indexes its messages again, as newer than earlier changes and older than a removal', async () => {
+test('a replacement indexes its messages with a revision newer than earlier changes and older than a removal', async () => {
   const written: HistoryChange[] = []
   const index = createIndexer<Record>({
     records: {

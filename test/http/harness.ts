@@ -169,7 +169,7 @@ export async function expectJson<Body = Record<string, unknown>>(
   return JSON.parse(text) as Body
 }
 
-/** A completion that starts with a text and ends only after `letGo` is called, also for several requests. */
+/** A completion that starts with a text and ends only after `letGo` is called. It can serve several requests. */
 export function heldTurn(): { readonly turn: Turn; letGo(): void } {
   const { promise, resolve } = Promise.withResolvers<void>()
   return {

@@ -128,7 +128,7 @@ describe('a position in a session', () => {
       expect(schema).toContain(`"${place}":{"description":"The id of a message`)
   })
 
-  test('of another session, or together with another position, causes an error result that names it', async () => {
+  test('of another session, or together with another position, causes an error result that names the position', async () => {
     await talk('ann', 'crates-1')
     await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 'empty' })
     const [first] = (await expectJson<Page>(harness, 200, 'GET', '/v1/sessions/crates-1/messages')).data

@@ -76,7 +76,7 @@ describe('a handoff between agents of the client', () => {
     expect(harness.requests.map(({ toolChoice }) => toolChoice)).toEqual(['auto', 'auto', 'none'])
   })
 
-  test('over Responses drops absent instructions and keeps the system items', async () => {
+  test('over Responses drops instructions that the newest request lacks, but keeps the system items', async () => {
     harness = await openHttpHarness({ script })
     const client = openAiClient(harness)
     const tool = (name: string) => ({ type: 'function', name, parameters, strict: false }) as const

@@ -156,7 +156,7 @@ describe('the OpenAPI document', () => {
     }
   })
 
-  test('names a server, and a key that is optional until one exists', async () => {
+  test('names a server, and says that a key is optional until the first key exists', async () => {
     expect(document).toMatchObject({ servers: [{ url: '/' }], security: [{}, { key: [] }] })
     const keyed = await openHttpHarness()
     await keyed.key()
@@ -170,7 +170,7 @@ describe('the OpenAPI document', () => {
     expect(Object.keys(document.components.schemas).filter((name) => name in globalThis)).toEqual([])
   })
 
-  test('describes bodies only in types that generators of clients can write', () => {
+  test('describes bodies only in content types that client generators support', () => {
     const types = operations().flatMap(({ operation }) => Object.keys(operation.requestBody?.content ?? {}))
     expect(new Set(types)).toEqual(new Set(['application/json']))
     const unreadable = operations().flatMap(({ operation: { operationId, responses } }) =>

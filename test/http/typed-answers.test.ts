@@ -27,7 +27,7 @@ async function openSession(options: Options): Promise<void> {
 }
 
 describe('a message with a format', () => {
-  it('gives a run that shows the value of its answer, with its numbers as the model sent them', async () => {
+  it('gives a run that shows the value of its answer, with numbers as the model sent them', async () => {
     await openSession({ script: [{ text: GOOD }] })
     const response = await harness.send('POST', path, { content: 'Where?', response_format: format })
     const text = await response.text()
@@ -121,7 +121,7 @@ describe('a Chat Completions request with a format', () => {
     expect(harness.requests[0]?.responseFormat).toEqual({ ...format, strict: true })
   })
 
-  it('decides for its own rounds: one without a format gets a text', async () => {
+  it('applies only to its own rounds: a later request without a format gets a text', async () => {
     await open({ script: [call, { text: 'plain' }] })
     const client = openAiClient(harness)
     const tools = [{ type: 'function', function: { name: 'ask', parameters: { type: 'object' } } }] as const
@@ -182,7 +182,7 @@ describe('a Response with a format', () => {
   })
 })
 
-test('a request with the tool choice none declares its tools and forbids their calls', async () => {
+test('a request with the tool choice "none" declares its tools and forbids calls of them', async () => {
   await open({ script: [call, { text: 'plain' }] })
   const tools = [{ type: 'function', function: { name: 'ask', parameters: { type: 'object' } } }] as const
   const messages = [{ role: 'user' as const, content: 'Where?' }]

@@ -52,8 +52,8 @@ export async function finish(suite, ...closers) {
   process.exit(count((r) => !r.held && !r.expected) ? 1 : 0)
 }
 /**
- * Records the checks that a Python program printed as lines `ok|FAIL NAME: DETAIL`. `expected`: patterns of the names
- * of checks that may fail, each with the reason.
+ * Records the checks that a Python program printed as lines `ok|FAIL NAME: DETAIL`. `expected` lists the checks that
+ * may fail: for each, a pattern of its name and the reason.
  */
 export function take(prefix, { code, stdout, stderr }, expected = []) {
   const reason = (name) => expected.find(([pattern]) => pattern.test(name))?.[1] ?? ''

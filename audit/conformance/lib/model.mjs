@@ -43,7 +43,7 @@ function schemaIn(text) {
         const value = JSON.parse(text.slice(start, end + 1))
         if (value.properties) return value
       } catch {
-        // Other braces are no JSON.
+        // The text in these braces is not JSON.
       }
       break
     }

@@ -1,6 +1,6 @@
 /*
- * The official MCP conformance suite. Its server scenarios run against /mcp, its client scenarios with an agent that
- * has the suite's server. Each check of a scenario counts. With `--all`, scenarios that need a special server run too.
+ * The official MCP conformance suite. Its server scenarios run against /mcp. Its client scenarios run an agent that
+ * uses the suite's server. Each check of a scenario counts. With `--all`, scenarios that need a special server run too.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

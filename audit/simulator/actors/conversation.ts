@@ -48,7 +48,7 @@ function checkPrefix(watch: Watch, { messages }: ModelRequest): void {
   watch.sent = { through, messages: sent.length > before.length ? sent : before }
 }
 
-/** Checks that a stored summary contains each input that it covers exactly once and in order. */
+/** Checks that a stored summary contains, once and in order, each input that it covers. */
 export function checkSummary({ seen: { session, messages }, key }: Watch): void {
   const summary = session?.summary
   if (summary === undefined) return

@@ -107,7 +107,7 @@ export const CLOCKS_MS = 60_000
 const MAX_TAKEOVERS = 3
 /** Faults that can stop a holder. Each occurs once. */
 const STROKES: readonly Fault['type'][] = ['request', 'between', 'outage', 'kill', 'stop', 'strike', 'restart', 'clock']
-/** For some calls of ports: the name of this operation in the checks of the exploration. */
+/** Names that the checks of the exploration use for some calls of ports. */
 const ACTS: { readonly [call: string]: string } = {
   'lease.start': 'start',
   'lease.take': 'take',

@@ -126,7 +126,10 @@ async function scoredBy(
   return { terms, scored: await eventsOf(search, terms, hits.hits.map(documentOf), readWindows) }
 }
 
-/** Returns the events of these documents, ordered by score. `readWindows`: set if entries beside them count too. */
+/**
+ * Returns the events of these documents, ordered by score. `readWindows`: set if the entries beside these events count,
+ * too.
+ */
 export function eventsOf(
   { parsed, query, send }: Search,
   terms: readonly PlannedTerm[],

@@ -71,7 +71,7 @@ function isAskedBy({ terms }: SearchQuery): (token: string) => boolean {
 }
 
 /**
- * Counts the documents with each English word that begins like the stem of a query's word. It reads only these words,
+ * Counts the documents with each English word that begins like the stem of a query's word. Reads only these words,
  * which is much faster than tokenizing the documents.
  */
 async function countBeginnings(

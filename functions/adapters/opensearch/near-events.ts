@@ -4,8 +4,8 @@ import type { Source } from './indexed-document.ts'
 import { scopeClause, type Found, type NearBucket, type SearchResponse } from './search-bodies.ts'
 
 /**
- * Builds the request for the events around these hits. The search's filters do not apply to them, except for the run
- * that searches.
+ * Builds the request for the events around these hits. Only one filter of the search applies to these events: the one
+ * that excludes the run that searches.
  */
 export function nearBody(query: HistoryQuery, bound: number, hits: readonly Source[]): object {
   const { notRun } = query.filters
@@ -35,7 +35,10 @@ export function nearBody(query: HistoryQuery, bound: number, hits: readonly Sour
   }
 }
 
-/** Reads the windows of `count` hits from the response. Each has the documents of its events, in the order of the log. */
+/**
+ * Reads the windows of `count` hits from the response. Each window has the documents of its events, in the order of the
+ * log.
+ */
 export function windowsIn({ aggregations }: SearchResponse, count: number): Found[][][] {
   const documentsIn = (bucket: NearBucket | undefined): Found[][] =>
     (bucket?.events.buckets ?? []).map(({ documents }) => [...documents.hits.hits])

@@ -24,7 +24,7 @@ export const MIN_INSIDE_CHARACTERS = 3
  */
 const PASSAGE = 0.01
 
-/** Minimum weight of a date, about that of a word in each third document. */
+/** Minimum weight of a date. A word that every third document contains has about this weight. */
 const MIN_DATE_WORTH = 1
 
 /** A query word and its inflections. */

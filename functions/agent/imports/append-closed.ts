@@ -101,8 +101,8 @@ export async function appendClosed(
 }
 
 /**
- * Whether the waiting messages must be stored before the next one waits. Superseded runs are stored by earlier steps than the run
- * that supersedes them.
+ * Whether the waiting messages must be stored before the next message is added to them. A step never contains both a
+ * run and the runs that it supersedes.
  */
 const mustFlush = (waiting: readonly PlacedMessage[], characters: number, { replaces }: PlacedMessage): boolean =>
   waiting.length > 0 && (replaces !== undefined || rowsOfAll(waiting) >= MAX_ROWS || characters > MAX_ROUND_CHARACTERS)

@@ -11,7 +11,7 @@ export interface PlacedMessage {
   /** Number of the run within the import; messages of one run have the same number. */
   readonly turn: number
   readonly round: number
-  /** For the first message of a run that supersedes earlier ones: the id of the first of them in the original log. */
+  /** Set for the first message of a run that supersedes others: the original id of the first superseded run. */
   readonly replaces?: string
   /** Whether the history was searched before this message. Same meaning as `searched` of a stored `Message`. */
   readonly searched?: true

@@ -14,7 +14,7 @@ export interface MarkedRuns {
   take(message: ClosedMessage): string | undefined
 }
 
-/** Creates the marks of one import. */
+/** Creates the `MarkedRuns` of one import. */
 export function createMarkedRuns(): MarkedRuns {
   /** The first superseded run, by the original id of the run that supersedes it. */
   const pending = new Map<string, string>()

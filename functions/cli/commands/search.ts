@@ -27,7 +27,7 @@ export async function search(
 ): Promise<void> {
   let [shown, last, isIncomplete] = [0, '', false]
   let understood: SearchPage['understood'] | undefined
-  // All pages of a search read its dates at one time.
+  // All pages interpret the query's dates relative to the same time.
   const now = new Date().toISOString()
   const { timeZone } = Intl.DateTimeFormat().resolvedOptions()
   const read = async (place: { readonly limit: number; readonly after?: string }) => {

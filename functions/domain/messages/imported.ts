@@ -46,7 +46,8 @@ export interface ImportStep {
    */
   readonly messages: readonly Message[]
   /**
-   * Set if the first run of the step supersedes runs from `from` on. Earlier steps have stored these runs, and they end the log.
+   * Set if the first run of the step supersedes the runs from `from` on. These runs are already stored, and are the
+   * last ones of the log.
    */
   readonly replaces?: { readonly by: string; readonly from: string }
   /** The runs of the messages, updated for this step. Their ids are greater than those of the session's runs. */

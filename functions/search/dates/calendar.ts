@@ -49,7 +49,7 @@ export const dayAt = (time: number, timeZone: string): Day => dayOf(time + offse
 /** Returns the first millisecond of a day in a zone. */
 export function startOfDay(day: Day, timeZone: string): number {
   const midnight = utc(day)
-  // The offset at midnight is that of a time close to it, except when clocks change at midnight.
+  // The offset at midnight equals the offset shortly before or after, unless clocks change at midnight.
   const near = midnight - offsetAt(midnight, timeZone)
   return midnight - offsetAt(near, timeZone)
 }

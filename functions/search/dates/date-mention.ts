@@ -1,6 +1,6 @@
 import type { Days } from './calendar.ts'
 
-/** A day, or a month if `day` is absent. A date without a year has none. */
+/** A day, or a month if `day` is undefined. `year` is undefined if the text names no year. */
 export interface WrittenDate {
   readonly year: number | undefined
   readonly month: number

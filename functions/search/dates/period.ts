@@ -26,7 +26,7 @@ export function periodOf(dates: readonly DateMention[], timeZone: string): Perio
   return { ...definedFields({ since, until: until === undefined ? undefined : until - 1 }), isShort }
 }
 
-/** Share of an entry shortly before or after the period. */
+/** Closeness of a time shortly before or after the period. */
 const AROUND = 0.6
 
 /** Returns how well a time fits the period: 1 within it, less shortly before or after it, and 0 elsewhere. */

@@ -97,7 +97,7 @@ function dayNumber(text: string | undefined): number | undefined {
 
 const yearOf = (year: number): Days => ({ from: { year, month: 1, day: 1 }, to: { year: year + 1, month: 1, day: 1 } })
 
-/** Returns the days of a month; without a year, of the last such month that has begun. */
+/** Returns the days of a month. Without a year, the month is the latest one of this name that has begun. */
 function monthOf(year: number | undefined, month: number, today: Day): Days | undefined {
   if (month < 1 || month > 12) return undefined
   const thisYear = { year: year ?? today.year, month, day: 1 }
@@ -105,7 +105,7 @@ function monthOf(year: number | undefined, month: number, today: Day): Days | un
   return { from, to: addMonths(from, 1) }
 }
 
-/** Returns one day; without a year, the last such day up to today. */
+/** Returns one day. Without a year, the day is the latest one up to today. */
 function dayOf(year: number | undefined, month: number, day: number, today: Day): Days | undefined {
   const years = year === undefined ? Array.from({ length: 9 }, (_, back) => today.year - back) : [year]
   const from = years

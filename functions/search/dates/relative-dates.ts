@@ -45,7 +45,7 @@ function daysOf(matched: string, groups: Readonly<Record<string, string | undefi
 
 const oneDay = (day: Day): Days => ({ from: day, to: addDays(day, 1) })
 
-/** Returns the day, week, month or year that is `count` units after that of today. Weeks begin on Monday. */
+/** Returns the day, week, month or year that is `count` units after the current one. Weeks begin on Monday. */
 function unitOf(today: Day, unit: string, count: number): Days {
   if (unit === 'day') return oneDay(addDays(today, count))
   if (unit === 'week') {

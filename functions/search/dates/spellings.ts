@@ -6,7 +6,7 @@ const WITHOUT_YEAR = 0.9
 /** Weight of the name of a month alone. */
 const MONTH_ONLY = 0.6
 
-/** Returns how texts write a date, in the orders of several countries. No text is known to write a relative date. */
+/** Returns the ways in which texts write a date, in the orders of several countries. Without a date, there are none. */
 export function spellingsOf(date: WrittenDate | undefined): DateSpellings {
   if (date === undefined) return { texts: [], groups: [] }
   const { year, month, day } = date

@@ -1,4 +1,4 @@
-/** Forms of irregular English verbs and nouns. Each line has the forms of one word or more. */
+/** Forms of irregular English verbs and nouns. `|` separates the words. */
 const FORMS = `
   arise arose arisen|awake awoke awoken|bear bore borne|beat beaten|become became|begin began begun|bend bent|bind bound
   bite bit bitten|bleed bled|blow blew blown|break broke broken|bring brought|build built|burn burnt|buy bought

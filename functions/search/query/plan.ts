@@ -12,7 +12,7 @@ export interface Vocabulary {
   frequency(token: string): number
   /** Returns words with this prefix, shortest first. */
   startingWith(prefix: string, limit: number): readonly string[]
-  /** As `startingWith`, for English words. May return fewer words, in any order. */
+  /** Like `startingWith`, for English words. May return fewer words, and returns them in any order. */
   beginningWith(prefix: string, limit: number): readonly string[]
   /** Returns all words that are one typo away, and possibly more words. */
   resembling(word: string): readonly string[]
@@ -70,7 +70,7 @@ const EXTENDED = 5_000
  */
 const MAX_EXTENSIONS = 40
 const COMPOUND_IMPORTANCE = 1.2
-/** Weight of a word with an equal stem, and the minimum letters of such a word and of its stem. */
+/** Weight of a word with an equal stem, minimum length of such a word, and minimum length of the stem. */
 const SAME_STEM = 0.7
 const MIN_STEMMED = 5
 const MIN_STEM = 4
@@ -90,7 +90,7 @@ export function planTerms(query: SearchQuery, vocabulary: Vocabulary, widen: boo
   )
 }
 
-/** Plans the lookup of a date in texts. All its spellings are known, so that no word is expanded. */
+/** Plans the lookup of a date in texts. All spellings of the date are known, so no word is expanded. */
 function planDate(
   { period }: SearchQuery,
   term: SearchTerm,
@@ -166,11 +166,11 @@ function sameStem(word: string, vocabulary: Vocabulary): string[] {
   return vocabulary.beginningWith(prefix, MAX_EXTENSIONS).filter((other) => other !== word && stemOf(other) === stem)
 }
 
-/** Returns the letters with which all words of the word's stem begin; undefined if the stem is too short. */
+/** Returns the beginning that all words with this word's stem share; undefined if the stem is too short. */
 export function stemPrefix(word: string): string | undefined {
   if (word.length < MIN_STEMMED || !/^[a-z]+$/u.test(word)) return undefined
   const stem = stemOf(word)
-  // The last letter of a stem may differ from the word's: `happi` is the stem of `happy`.
+  // The last letter of the stem may differ from the word: the stem of `happy` is `happi`.
   return stem.length < MIN_STEM ? undefined : stem.slice(0, Math.max(MIN_STEM, stem.length - 1))
 }
 

@@ -26,7 +26,7 @@ export interface SearchTerm {
   readonly words: readonly string[]
   /** Weight of the term: 1, or less for words that only phrase the question. */
   readonly weight: number
-  /** For a date: how texts write it. They replace `words`. */
+  /** For a date: the ways in which texts write it. These are searched instead of `words`. */
   readonly date?: DateSpellings
 }
 
@@ -44,7 +44,7 @@ export interface SearchQuery {
   readonly speaker: Speaker | undefined
   /** Whether the query has function words, like texts of people. Calls and tool results seldom have function words. */
   readonly natural: boolean
-  /** Whether the query is a question, so that another question about the subject does not answer it. */
+  /** Whether the query is a question. Texts that ask a similar question are no answers, so they rank lower. */
   readonly asks: boolean
   /** The time that the query names. Entries of this time rank higher. */
   readonly period: Period | undefined
@@ -66,8 +66,8 @@ interface Piece {
 }
 
 /**
- * Parses a query. Any string is a valid query without syntax. `role`: set if only entries of this role are searched.
- * `asked`: the caller's time, against which dates are read. Without it, dates are words.
+ * Parses a query. Any string is a valid query, because queries have no syntax. `role`: set if only entries of this role
+ * are searched. `asked`: the caller's time, which dates are relative to. Without it, dates are ordinary words.
  */
 export function parseQuery(query: string, role?: HistoryRole, asked?: AskedAt): SearchQuery {
   const text = fold(query.slice(0, MAX_QUERY).toWellFormed())
@@ -94,7 +94,7 @@ export function parseQuery(query: string, role?: HistoryRole, asked?: AskedAt): 
   }
 }
 
-/** Returns the runs of a text. A date is one piece. */
+/** Splits a text into pieces: each date is one, and each match of `RUN` outside of dates is one. */
 function piecesOf(text: string, dates: readonly DateMention[]): Piece[] {
   const runs = Array.from(text.matchAll(RUN), ({ 0: run, index }) => ({ run, index })).filter(
     ({ index }) => !dates.some(({ start, end }) => start <= index && index < end),

@@ -47,7 +47,7 @@ function pastForms(word: string): string {
 const finalY = (word: string): string =>
   word.endsWith('y') && HAS_VOWEL.test(word.slice(0, -1)) ? `${word.slice(0, -1)}i` : word
 
-/** Suffixes of two rounds and their replacements. */
+/** Suffixes and their replacements, for two rounds of the algorithm. */
 const ROUNDS: readonly (readonly (readonly [string, string])[])[] = [
   [
     ...([

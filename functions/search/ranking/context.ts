@@ -6,9 +6,9 @@ import type { Candidate } from './rows.ts'
 /** Consecutive events of a session in the order of its log, each with some of its documents. */
 export type Window<Found> = readonly (readonly Found[])[]
 
-/** Number of events before a hit and after it that a window has. */
+/** Number of events that a window has before a hit, and number that it has after the hit. */
 export const WINDOW_EVENTS = 2
-/** Maximum number of documents that a window has of each event: the first ones. */
+/** Maximum number of documents in a window for each event. The window has the event's first documents. */
 export const WINDOW_DOCUMENTS = 2
 /** Number of best events whose neighbours are read. */
 export const EVENTS_WITH_CONTEXT = 20
@@ -43,7 +43,7 @@ export function neighboursIn<Found extends Candidate>(windows: readonly Window<F
   return found
 }
 
-/** Returns the documents of the events beside these hits that become candidates. */
+/** Returns the documents of events that become candidates because they are near these hits. */
 export function nearCandidates<Found extends Candidate>(
   windows: readonly Window<Found>[],
   hits: readonly { readonly best: Found }[],
@@ -62,8 +62,8 @@ export interface NearText<Found> {
 }
 
 /**
- * Returns the quality of each term in an event's neighbours. `texts` has the documents of each neighbour.
- * Self-references have none, so that a search never ranks the entry beside it higher.
+ * Returns the quality of each term in an event's neighbours. `texts` has the documents of each neighbour, but none of
+ * self-references. So an earlier search never raises the rank of the entries beside it.
  */
 export function contextOf<Found extends Candidate>(
   terms: readonly PlannedTerm[],
@@ -78,12 +78,12 @@ export function contextOf<Found extends Candidate>(
 }
 
 /**
- * Whether the entries beside a hit may complete a query: if it has several plain words with content. An identifier or a
- * single word is only searched in the entries themselves.
+ * Whether the entries beside a hit may complete the query. The query must have several plain words with content. An
+ * identifier or a single word is only searched in the entries themselves.
  */
 export const usesContext = ({ terms }: SearchQuery): boolean =>
   terms.filter(({ text, wholes, date }) => wholes.length === 0 && date === undefined && !FUNCTION_WORDS.has(text))
     .length > 1
 
-/** If the best entry has this share of a list of keywords, neighbours are not read. */
+/** If a query is a list of keywords, and the best entry has this share of them, neighbours are not read. */
 export const COMPLETE = 0.95

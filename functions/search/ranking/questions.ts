@@ -6,8 +6,8 @@ const MAX_SENTENCE = 400
 const SENTENCE_END = /[.!?。！？\n](?=\s|$|[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}])/u
 
 /**
- * Returns the share of a text's matched terms, by importance, whose best match is in a sentence that ends with a
- * question mark. `matches` has the matches of each term.
+ * Returns the share of a text's matched terms that are in a question: their best match is in a sentence that ends with
+ * a question mark. Terms are weighted by their importance. `matches` has the matches of each term.
  */
 export function shareInQuestions(
   terms: readonly PlannedTerm[],

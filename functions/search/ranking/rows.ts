@@ -59,7 +59,7 @@ export interface Row<Found> {
 /** Characters of a neighbour's text that may complete an entry. */
 const MAX_CONTEXT_CHARACTERS = 1_000
 
-/** Returns the quality of each term in a neighbour: in the beginning of its text. Its time completes no entry. */
+/** Returns the quality of each term in the beginning of a neighbour's text. The quality of a date is 0. */
 export function contextQualities(terms: readonly PlannedTerm[], found: Candidate): readonly number[] {
   const text = readable(found.text.slice(0, MAX_CONTEXT_CHARACTERS))
   return terms.map((term) => (term.period === undefined ? bestQuality(matchesOf(term, text)) : 0))

@@ -17,7 +17,7 @@ import { scriptedModel } from './parts/scripted-model.ts'
 const BENCHES = 2
 /** Every method of the ports that changes what is stored, and every tool. */
 const EVERY_KIND = [...PORT_STEPS, ...effectTools('').map(({ name }) => `tool.${name}`)]
-/** One of six kinds is tried each day. */
+/** Each kind is tried once in this number of days. */
 const DAYS = 6
 const today = Math.floor(Date.now() / 86_400_000)
 /** Tool whose call never ends, so a kill after this step is impossible: the call is cancelled. */
@@ -81,7 +81,7 @@ export const everyKindOn = (backend: Backend, seed: number) =>
     })
   })
 
-/** Drives every scenario without a crash. Returns the kinds of its durable steps, in order. */
+/** Drives every scenario without a crash. Returns the kinds of durable steps of each scenario, in order. */
 async function stepsOfScenarios(bench: CrashBench): Promise<Map<Scenario, readonly string[]>> {
   const program = await bench.start()
   try {

@@ -9,7 +9,7 @@ import { scriptedModel } from './parts/scripted-model.ts'
 /** Heartbeats have an interval of 15 s. With this factor, ten heartbeats occur while a slow tool executes. */
 const HURRY = 400
 
-/** Kills the program before and after these heartbeats of these scenarios. */
+/** Kills the program before and after each of these heartbeats, in each of these scenarios. */
 export const heartbeatKillsOn = (backend: Backend, beats: { readonly [scenario: string]: readonly number[] }) =>
   describe(`a kill at a heartbeat, on ${backend.name}`, () => {
     let model: OpenAiServer

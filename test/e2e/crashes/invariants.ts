@@ -130,8 +130,8 @@ function expectEffects(messages: readonly Message[], { session, completed, file 
 }
 
 async function expectFound(client: Client, session: string, messages: readonly Message[]): Promise<void> {
-  // A search reports itself incomplete if the backlog takes longer than its wait, which is short with a hurried clock. A broken
-  // connection is not retried: its program was killed.
+  // A search reports itself incomplete if the backlog takes longer than the search waits. With a hurried clock, this
+  // wait is short. A broken connection is not retried: its program was killed.
   const broken = await eventually(async () => {
     let hits: readonly SearchHit[]
     try {

@@ -52,7 +52,10 @@ export function readWireBody(wire: Wire, { body: text, path }: RecordedRequest):
   }
 }
 
-/** Yields every object of a JSON value, except objects within arguments: texts contain none, and parsed inputs are skipped. */
+/**
+ * Yields every object of a JSON value, except objects within arguments. Arguments that are a text contain none, and
+ * parsed arguments are skipped.
+ */
 function* objectsIn(value: unknown): Generator<Node> {
   if (Array.isArray(value)) for (const item of value) yield* objectsIn(item)
   else if (typeof value === 'object' && value !== null) {

@@ -21,8 +21,8 @@ const ASK = { name: 'ask', description: 'asks the caller', parameters: { type: '
 const call = (name: string, input: object): readonly [string, object] => [name, input]
 
 /**
- * Rounds of calls that the model makes after each input of a session or member, by its name. After these rounds, the model
- * completes with a text. A call of `ask` waits for the caller's answer, which the next process gets.
+ * Rounds of calls that the model makes after each input, by the name of the session or member. After these rounds, the
+ * model completes with a text. A call of `ask` waits for the caller's answer, which the next process gets.
  */
 const PLANS: { readonly [name: string]: (turn: string) => readonly (readonly (readonly [string, object])[])[] } = {
   tools: (turn) => [[call('find', { name: `x${turn}` })], [call('find', { name: `y${turn}` }), call('ask', {})]],
@@ -40,7 +40,10 @@ const PLANS: { readonly [name: string]: (turn: string) => readonly (readonly (re
   asker: () => [[call('ask', {})]],
 }
 const SESSIONS = Object.keys(PLANS).filter((name) => !['looker', 'asker'].includes(name))
-/** Text that the last requests of each session must contain. It proves that the session has reached the state that it tests. */
+/**
+ * Text that the last requests of each session must contain. This text proves that the session has reached the state
+ * under test.
+ */
 const SHOWN: { readonly [name: string]: string } = {
   tools: 'the caller says',
   images: 'photo',
@@ -61,7 +64,10 @@ const AGENTS = {
   asker: {},
 }
 
-/** A model without memory: the same request gets the same completion. Text precedes every call and follows the last. */
+/**
+ * A model without memory: the same request gets the same completion. Text precedes every call, and follows the last
+ * call.
+ */
 function model({ messages }: ChatRequest): OpenAiStep {
   const name = nameOf(messages)
   const last = messages.findLastIndex(({ role }) => role === 'user')

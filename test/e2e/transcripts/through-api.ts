@@ -6,8 +6,8 @@ import type { Conversation, RecordedMessage } from './recorded.ts'
 import { callsOf, furtherResultsOf, listOf, plainText, resultsOf, sessionOf } from './recorded.ts'
 
 /**
- * Response of the model server when the record has no further completion. It fails the run, and no later request contains the
- * error. Status 400 would cause a smaller request (promises R9).
+ * Response of the model server when the record has no further completion. This response fails the run, and no later
+ * request contains the error. Status 400 would cause a smaller request (promises R9).
  */
 const END_OF_RECORD: OpenAiStep = {
   status: 404,

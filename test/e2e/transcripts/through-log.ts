@@ -29,7 +29,7 @@ export async function importConversation(ports: Ports, tenant: string, conversat
   await ports.sessions.create({ ...key, agent: id, metadata: {}, ...instructions })
   const at: Import = { ports, key, conversation, lease: undefined, keptAt: 0, round: 0, head: undefined }
   for (const [index, message] of messages.entries()) {
-    // Embedded storage never yields. Without this, other work would wait for seconds.
+    // Embedded storage never yields. Without this call, other work would wait for seconds.
     await yieldToEventLoop()
     await keepLease(at)
     if (message.role === 'user') await startRun(at, [{ type: 'text', text: plainText(message) ?? '' }])

@@ -4,7 +4,7 @@ import { expect } from 'vitest'
 import { deviations } from '../conformance.ts'
 import type { HttpHarness } from '../harness.ts'
 
-/** The real package against this program. It verifies the order of the events itself. */
+/** The real package against this program. The package verifies the order of the events itself. */
 export const agUiAgent = (harness: HttpHarness, initialMessages: Message[] = []): HttpAgent =>
   new HttpAgent({
     url: 'http://localhost:3000/v1/ag-ui/default',

@@ -11,7 +11,7 @@ const open = async (): Promise<void> => {
 }
 const weather = { name: 'weather', description: '', parameters: { type: 'object' } }
 
-describe('an invalid input is rejected with its field, and nothing is stored', () => {
+describe('an invalid input is rejected with the name of its field, and nothing is stored', () => {
   const binary = (part: object) => ({ messages: [{ id: 'm', role: 'user', content: [{ type: 'binary', ...part }] }] })
   const image = (source: object) => ({ messages: [{ id: 'm', role: 'user', content: [{ type: 'image', source }] }] })
   test.each<[string, object, number, string]>([

@@ -34,7 +34,7 @@ test("a call is emitted when it is stored; a retried round emits only the last a
   expect(asked).toMatchObject([{ toolCalls: [{ function: { name: 'weather', arguments: '{"city":"Berlin"}' } }] }])
 })
 
-test('messages of discarded attempts have separate ids, which a repeated request does not get', async () => {
+test('messages of discarded attempts have separate ids, and a repeated request does not get these messages', async () => {
   const broken = async function* () {
     yield { type: 'text.delta', part: 0, text: 'Half ' } as const
     throw new ModelError('network', 'broken', { retryable: true })

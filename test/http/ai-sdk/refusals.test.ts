@@ -38,7 +38,7 @@ describe('a chat', () => {
       'body.messages[0].parts[0].url',
     ],
     ['a tool of ours', { tools: [{ ...weather, name: 'http_fetch' }] }, 400, 'body.tools[0].name'],
-  ])('%s is rejected with its field, and nothing is stored', async (_, fields, status, path) => {
+  ])('%s is rejected with the name of its field, and nothing is stored', async (_, fields, status, path) => {
     await open()
     const body = { id: 'talk', ...message([{ type: 'text', text: 'x' }]), ...fields }
     const problem = await expectJson(harness, status, 'POST', '/v1/chat', body)

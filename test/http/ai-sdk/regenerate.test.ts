@@ -48,7 +48,7 @@ describe('regenerate', () => {
     expect(await runs()).toHaveLength(5)
   })
 
-  test('of an earlier message, by its id or the id of its input, drops what follows it', async () => {
+  test("of an earlier message, named by its id or its input's id, drops all later messages", async () => {
     await open({ script: ANSWERS })
     const page = chat()
     for (const text of ['one', 'two', 'three']) await page.sendMessage({ text })
@@ -72,7 +72,7 @@ describe('regenerate', () => {
     ])
   })
 
-  test('after a continued failure repeats the input of the turn', async () => {
+  test('repeats the input of the turn if a failed run was continued', async () => {
     await open({
       script: [
         async function* fails() {
@@ -89,7 +89,7 @@ describe('regenerate', () => {
     expect(await shown()).toEqual(['one', 'A3'])
   })
 
-  test('at the same time from two pages is one run', async () => {
+  test('at the same time from two pages creates one run', async () => {
     await open({ script: ANSWERS })
     await chat().sendMessage({ text: 'one' })
     const pages = [chat({ messages: await stored() }), chat({ messages: await stored() })]
@@ -118,7 +118,7 @@ describe('regenerate', () => {
     expect(await runs()).toHaveLength(2)
   })
 
-  test('in a session without a run is 409', async () => {
+  test('in a session without a run is refused with 409', async () => {
     await open()
     await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 'talk' })
     const body = { id: 'talk', messages: [{ id: 'a' }], trigger: 'regenerate-message' }
@@ -144,7 +144,7 @@ describe('an edited message', () => {
     expect(await shown()).toEqual(['one', 'A1', 'two', 'A6'])
   })
 
-  test('that is sent twice with the same parts is one run', async () => {
+  test('that is sent twice with the same parts creates one run', async () => {
     await open({ script: ANSWERS })
     const page = chat()
     await page.sendMessage({ text: 'one' })
@@ -163,7 +163,7 @@ describe('an edited message', () => {
     expect(await shown()).toEqual(['two', 'A5'])
   })
 
-  test('on a page that was loaded from the stored chat replaces from there', async () => {
+  test('replaces its run and all later ones on a page that was loaded from the stored chat', async () => {
     await open({ script: ANSWERS })
     const before = chat()
     await before.sendMessage({ text: 'one' })

@@ -67,7 +67,7 @@ describe('once a key exists', () => {
 })
 
 describe('scopes', () => {
-  test('read allows only GET, write allows only the other methods, admin allows both', async () => {
+  test('"read" allows only GET, "write" allows only the other methods, and "admin" allows all', async () => {
     const read = await harness.key({ scopes: ['read'] })
     const write = await harness.key({ scopes: ['write'] })
     const admin = await harness.key({ scopes: ['admin'] })

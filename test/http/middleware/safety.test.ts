@@ -63,7 +63,8 @@ async function expectRefused(method: string, path: string, body?: unknown): Prom
 describe('a hostile id', () => {
   test.each(ROUTES)('is rejected by %s %s, and nothing is stored', async (method, path, body) => {
     for (const id of HOSTILE) {
-      // A dot segment as an id is removed before the request is sent, so the address is another one or unknown.
+      // The client removes dot segments before it sends the request. The address is then that of another route, or
+      // unknown.
       if (id === '.' || id === '..' || id === '%2e%2e') await harness.send(method, path.replace('X', id), body)
       else await expectRefused(method, path.replace('X', id), body)
     }
@@ -225,7 +226,7 @@ describe('a request that cannot be served', () => {
 })
 
 describe('every response', () => {
-  test("has a request id, which is the client's if that is valid", async () => {
+  test("has the client's request id if that id is valid, otherwise a new one", async () => {
     const id = 'trace-1.a_B'
     expect(
       (await harness.send('GET', '/v1/sessions', undefined, { 'x-request-id': id })).headers.get('x-request-id'),

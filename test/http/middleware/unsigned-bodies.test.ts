@@ -13,7 +13,7 @@ interface SlowBody {
   end(): void
 }
 
-/** A body that the test sends in steps. Its outcome is its length or its error. */
+/** A body that the test sends in steps. The outcome of the body is the number of bytes read, or an error. */
 function open(bodies: UnsignedBodies, endpoint: string, sender: string | undefined): SlowBody {
   const { readable, writable } = new TransformStream<Uint8Array>()
   const writer = writable.getWriter()

@@ -122,7 +122,7 @@ describe('the chunks of a completion', () => {
     expect(ended.map(({ type }) => type)).toEqual(['round', 'text', 'discard', 'text', 'completion'])
   })
 
-  test('of an attempt replace those of an earlier attempt, also if the text begins with them', () => {
+  test('of an attempt replace the chunks of an earlier attempt, also if the new text begins with these', () => {
     const text = (said: string): RunEvent => ({ type: 'text.delta', ...round, part: 0, text: said })
     const shownOf = (...events: readonly RunEvent[]): unknown[] => {
       const steps = createRunSteps()

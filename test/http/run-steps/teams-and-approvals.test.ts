@@ -45,7 +45,7 @@ describe("the work of a team's members", () => {
     },
   )
 
-  test('is a delegate call with its result over Responses that show calls', async () => {
+  test('is shown over Responses as a delegate call with its result, if calls are shown', async () => {
     await openTeam()
     const client = openAiClient(harness)
     const streamed = await client.responses.stream({ model: 'default', input: 'Go' }, SHOW_CALLS).finalResponse()
@@ -60,7 +60,7 @@ describe("the work of a team's members", () => {
     expect(streamed.output).toMatchObject(output)
   })
 
-  test('is one data part for each message and call over useChat', async () => {
+  test('is shown over useChat as one data part for each message and call', async () => {
     await openTeam()
     const user: UIMessage = { id: 'm1', role: 'user', parts: [{ type: 'text', text: 'Go' }] }
     const stream = await chatTransport(harness).sendMessages({

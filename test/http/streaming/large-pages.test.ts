@@ -6,7 +6,7 @@ import { expectJson, openHttpHarness } from '../harness.ts'
 import type { HttpHarness } from '../harness.ts'
 
 const MAX_PAGE_BYTES = 4 * 1024 * 1024
-/** Two bytes of JSON per character on average: quotes are escaped, and one other character takes three bytes. */
+/** In JSON, the three characters take six bytes: the digit one, the escaped quote two, and `思` three. */
 const text = (at: number): string => `${at}"思`.repeat(170_000)
 
 let harness: HttpHarness

@@ -123,7 +123,7 @@ test('a later client does not take the budget that the first waiting client need
   shared.assertBudget(2.5 * MB)
 })
 
-test('a text that grew while it waited waits again, and a text that shrank returns the unused budget', async () => {
+test('a text that grew in the queue waits again, and a text that shrank returns the unused budget', async () => {
   const shared = texts(2.5 * MB)
   const first = streamOf(shared, [text('a').repeat(2)])
   await first.next()

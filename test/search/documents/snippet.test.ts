@@ -31,7 +31,7 @@ describe('snippets', () => {
     expect(mark('needle', text)).toMatch(/^….*the «needle» is here.*…$/)
   })
 
-  it('keep quotation marks of the text that look like marks', () => {
+  it('keep quotation marks of the text that look like the marks of found words', () => {
     expect(mark('refund', '«a» refund')).toBe('«a» «refund»')
     expect(withoutMarks('a «refund»')).toBe('a refund')
   })

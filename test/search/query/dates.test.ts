@@ -66,7 +66,7 @@ describe('a date in a query', () => {
     expect((march?.until ?? 0) - (march?.since ?? 0)).toBe(23 * 3_600_000 - 1)
   })
 
-  test('is not among the terms of what was understood', () => {
+  test('is not listed among the searched terms', () => {
     const text = 'what about the green boat of 26 November'
     const since = Date.UTC(2026, 10, 26)
     expect(understoodOf({ text, filters: {}, asked })).toEqual({

@@ -1,4 +1,4 @@
-/* Evidence, search: Texts about repeated lookups rank below the events themselves, even for other words of the query. */
+/* Evidence, search: Texts about repeated lookups rank below the events themselves, whatever the query's words are. */
 /* Evidence, limits: Scoring yields to other work, whatever the texts are. Searches of different tenants are scored
  * alternately. */
 import { describe, expect, it } from 'vitest'

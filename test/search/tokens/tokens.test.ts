@@ -24,12 +24,12 @@ describe('tokens', () => {
     expect(tokenize(text).extra).toEqual(expect.arrayContaining(names))
   })
 
-  it('include one common word for the spellings of an identifier', () => {
+  it('include one common token for all spellings of an identifier', () => {
     for (const text of ['include_dirs', 'includeDirs', 'includedirs', 'include-dirs'])
       expect(all(text)).toContain('includedirs')
   })
 
-  it('keep codes complete', () => {
+  it('do not split codes of letters and digits', () => {
     expect(all('0a5f3c1')).toEqual(['0a5f3c1'])
     expect(camelParts('MQHHT6')).toEqual(['mqhht6'])
   })

@@ -160,7 +160,7 @@ test('the answer of a member is checked against the format of its agent', async 
   expect((await log()).filter(({ agent, role }) => agent === 'scout' && role === 'assistant')).toHaveLength(1)
 })
 
-test('settings that come with results hold from the next round on, the tool choice for that round alone', async () => {
+test('settings sent with results apply to all later rounds, but the tool choice only to the next round', async () => {
   const ask = { name: 'ask', description: 'Asks.', parameters: { type: 'object' } }
   const calls = (id: string) => ({ calls: [{ id, name: 'ask' }] })
   harness = await openHarness({ script: [calls('a'), calls('b'), { text: GOOD }] })

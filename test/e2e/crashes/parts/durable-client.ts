@@ -35,8 +35,8 @@ export interface Knowledge {
 let made = 0
 
 /**
- * Creates the facts of a new session. Its name is unique in this process, because the scripted model remembers its
- * refusals.
+ * Creates the facts of a new session. The session's name is unique in this process, because the scripted model
+ * remembers which inputs it refused.
  */
 export const newKnowledge = (name: string): Knowledge => ({
   session: `${name}-${++made}`,

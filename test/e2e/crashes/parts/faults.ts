@@ -54,8 +54,8 @@ export interface FaultPoints {
 }
 
 /**
- * Ports and tools that kill this process at `fault`. `trace`: a file that gets session and kind of each step.
- * `database`: the SQLite file whose lock must be free when the process is stopped.
+ * Ports and tools that kill this process at `fault`. `trace`: the file to which the session and the kind of each step
+ * are written. `database`: the SQLite file whose lock must be free when the process is stopped.
  */
 export function createFaultPoints(fault: Fault | undefined, trace: string, database?: string): FaultPoints {
   let count = 0

@@ -6,7 +6,10 @@ type Call = readonly [tool: string, mark: string, to?: readonly [member: string,
 /** The tool by which a leader gives a member a task. */
 export const DELEGATE = 'delegate_task_to_member'
 
-/** The model's plan for an input that begins with the word: batches of calls one after the other, then a completion. */
+/**
+ * The model's plans, by the first word of an input. A plan has batches of calls, one after the other. After them, the
+ * model completes.
+ */
 const PLANS: { readonly [word: string]: readonly (readonly Call[])[] } = {
   parallel: [
     [
@@ -155,7 +158,10 @@ const FRAMES_BEFORE_SILENCE = 4
 /** Whether the model has become silent in this round of a `falters` input. */
 export const hasFallenSilent = (unique: string, round: number): boolean => silencedBefore.has(`${unique} ${round}`)
 
-/** Returns the step. For the first request of a round of a `falters` input, the stream stops in the middle. */
+/**
+ * Returns the step, changed for the first request of a round of a `falters` input: there, the stream stops in the
+ * middle.
+ */
 function faltering(step: OpenAiStep, word: string, unique: string, round: number): OpenAiStep {
   const request = `${unique} ${round}`
   if (word !== 'falters' || silencedBefore.has(request) || !('completion' in step)) return step

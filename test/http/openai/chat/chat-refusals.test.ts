@@ -86,7 +86,7 @@ function failing(when?: Promise<void>): Turn {
   }
 }
 
-describe('an invalid request is rejected with its field, and nothing is stored', () => {
+describe('an invalid request is rejected with the name of its field, and nothing is stored', () => {
   const user = (content: unknown) => ({ messages: [{ role: 'user', content }] })
   const tool = (name: string) => ({ type: 'function', function: { name } })
   const image = (url: string) => user([{ type: 'image_url', image_url: { url } }])

@@ -170,7 +170,7 @@ describe('new items', () => {
     ['a call without an output', [user('x'), call('a'), user('y')], 422, 'items[1]'],
     ['a call without an output at the end', [call('a')], 422, 'items[0]'],
     ['an output without a call', [user('x'), output('a')], 422, 'items[1]'],
-  ])('are rejected with their field, and nothing is stored: %s', async (_, items, status, param) => {
+  ])('are rejected with the name of their field, and nothing is stored: %s', async (_, items, status, param) => {
     const client = await open()
     const { id } = await client.conversations.create({ items: [user('Hello')] })
     const before = await logOf(harness, id)

@@ -1,7 +1,7 @@
 /* Evidence, api: In five stream formats, a stream that is resumed at any event equals the whole stream, in the same order. */
 /*
- * A Response that is read again equals the streamed one, and a resumed stream continues after any number. This also
- * holds if the model writes text between two chunks of a call's arguments, as some servers do.
+ * A Response that is read again equals the streamed one, and a resumed stream continues after any sequence number. This
+ * also holds if the model writes text between two chunks of a call's arguments, as some servers do.
  */
 import type OpenAI from 'openai'
 import { afterEach, expect, test } from 'vitest'

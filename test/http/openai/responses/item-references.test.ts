@@ -94,7 +94,7 @@ describe('in a named conversation', () => {
     ])
   })
 
-  test('a request with references alone is rejected', async () => {
+  test('a request with only references is rejected', async () => {
     const client = await open()
     const first = await client.responses.create(hello)
     const body = { ...hello, input: [refer(first.output[0]?.id)], previous_response_id: first.id }
@@ -144,7 +144,7 @@ test('a message with an image cannot be brought into another conversation by ref
   expect((await client.responses.create({ ...hello, input, conversation })).output_text).toBe('Again.')
 })
 
-describe('an unknown reference is rejected with its field, and nothing is stored', () => {
+describe('an unknown reference is rejected with the name of its field, and nothing is stored', () => {
   test.each<[string, string]>([
     ['an unknown run', 'msg_01JD2Q8N4T6W8Y0A2C4E6G8J0K_0_0'],
     ['an unknown message', 'msg_01JD2Q8N4T6W8Y0A2C4E6G8J0K'],

@@ -122,7 +122,7 @@ test('tools that OpenAI executes are ignored, and listed in the metadata', async
   expect((await client.responses.create(hello)).metadata).toEqual({})
 })
 
-describe('an invalid tool is rejected with its field, and nothing is stored', () => {
+describe('an invalid tool is rejected with the name of its field, and nothing is stored', () => {
   const inCrm = (...tools: object[]) => [{ ...crm, tools }]
   test.each<[string, object[], string]>([
     ['an unknown type', [{ type: 'telepathy' }], 'tools[0].type'],

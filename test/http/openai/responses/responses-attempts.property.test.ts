@@ -14,7 +14,7 @@ import { openAiClient } from '../openai-client.ts'
 
 type StreamEvent = OpenAI.Responses.ResponseStreamEvent
 type Piece = { readonly type: 'text' | 'reasoning'; readonly text: string }
-/** The attempts of a round. Each one but the last breaks off. */
+/** The attempts of a round. Each attempt except the last breaks off. */
 type Round = readonly (readonly Piece[])[]
 
 const system = createSystemClock()
@@ -31,7 +31,7 @@ const anyRound: fc.Arbitrary<Round> = fc.array(fc.array(anyPiece, { minLength: 1
 })
 const anyRounds = fc.array(anyRound, { minLength: 1, maxLength: 2 })
 
-/** The turns of the model. Each round but the last ends with a call. */
+/** The turns of the model. Each round except the last ends with a call. */
 const turnsOf = (rounds: readonly Round[]): Turn[] =>
   rounds.flatMap((attempts, round) =>
     attempts.map((pieces, attempt): Turn => {
@@ -70,7 +70,7 @@ function eventsOf(events: readonly StreamEvent[], kept: ReadonlySet<string>): ob
   return joined
 }
 
-/** The real package. Its responses are not checked against the description, because there are many. */
+/** The real package. Its many responses are not checked against the description, to save time. */
 const uncheckedClient = ({ program }: HttpHarness): OpenAI =>
   new OpenAI({
     baseURL: 'http://localhost:3000/openai/v1',

@@ -220,7 +220,7 @@ describe('a conversation', () => {
   })
 })
 
-describe('an invalid request is rejected with its field, and nothing is stored', () => {
+describe('an invalid request is rejected with the name of its field, and nothing is stored', () => {
   const user = (content: unknown) => ({ input: [{ role: 'user', content }] })
   const image = (url: string) => user([{ type: 'input_image', image_url: url }])
   test.each<[string, object, number, string]>([

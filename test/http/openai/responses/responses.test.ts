@@ -197,7 +197,7 @@ describe("the client's tools", () => {
     ],
   })
 
-  test('are called last, and the run continues with their outputs as another Response', async () => {
+  test('are called at the end of a Response, and another Response continues the run with their outputs', async () => {
     const client = await open(script([{ calls: [{ id: 'c1', name: 'weather' }] }]))
     const asked = await client.responses.stream({ ...hello, tools: [weather] }).finalResponse()
     expect(asked).toMatchObject({ status: 'completed', tools: [{ name: 'weather' }] })

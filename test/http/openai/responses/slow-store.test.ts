@@ -1,7 +1,7 @@
 /* Evidence, api: In five stream formats, a stream that is resumed at any event equals the whole stream, in the same order. */
 /*
- * A Response that is read again equals the streamed one, and a resumed stream continues after any number. This also
- * holds if storing a call's result takes longer than the first words of the next round.
+ * A Response that is read again equals the streamed one, and a resumed stream continues after any sequence number. This
+ * also holds if storing a call's result takes longer than the first words of the next round.
  */
 import type OpenAI from 'openai'
 import { afterEach, expect, test } from 'vitest'

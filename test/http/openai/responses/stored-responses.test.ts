@@ -31,7 +31,7 @@ const output = (id: string) => ({ type: 'function_call_output', call_id: id, out
 const said = (text: string) => ({ type: 'message', role: 'user', content: [{ type: 'input_text', text }] })
 
 describe('the input of a Response', () => {
-  test('is what its own request brought', async () => {
+  test('contains only the items of its own request', async () => {
     const client = await open({
       script: [
         {
@@ -134,7 +134,7 @@ describe('a deleted Response', () => {
     expect(await refusal(next)).toMatchObject({ status: 404, param: 'previous_response_id' })
     expect(await logOf(harness, first.conversation?.id ?? '')).toHaveLength(4)
     expect(await client.responses.retrieve(second.id)).toEqual(second)
-    // A repeated request returns the Response of its run, which stays hidden.
+    // A repeated request returns the deleted Response of its run, but the Response stays hidden.
     expect((await client.responses.create(hello, once)).id).toBe(first.id)
     await expectJson(harness, 404, 'GET', path)
   })

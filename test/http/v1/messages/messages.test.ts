@@ -238,7 +238,7 @@ describe('reading the log', () => {
     })
   })
 
-  test('for Chat Completions messages after a message id is rejected, because these lists have their own cursors', async () => {
+  test('rejects a message id as the cursor of Chat Completions messages, because these have their own cursors', async () => {
     await open()
     await expectJson(harness, 422, 'GET', '/v1/sessions/s/messages?format=openai&after=01JD2Q8N4T6W8Y0A2C4E6G8J0K')
   })

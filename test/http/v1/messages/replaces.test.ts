@@ -116,7 +116,7 @@ describe('a run that replaces others', () => {
     expect(harness.requests.at(-1)?.messages).toHaveLength(1)
   })
 
-  test('the first run that superseded another is shown, after a second replacement of the same run', async () => {
+  test('a run that is replaced twice shows the run that superseded it first', async () => {
     await open()
     const first = await say({ content: 'one' })
     const second = await say({ replaces: first.id })
@@ -177,7 +177,7 @@ describe('lists without superseded messages', () => {
     }
   })
 
-  test('apply to the form of Chat Completions and to the messages around one', async () => {
+  test('are also available in the Chat Completions format, and around a message', async () => {
     const chat = await list<{ content: string }>(`${MESSAGES}?superseded=false&format=openai`)
     expect(chat.map(({ content }) => content)).toEqual(['Be brief.', ...CURRENT])
     const messages = await list<Message>(MESSAGES)
@@ -197,7 +197,7 @@ describe('lists without superseded messages', () => {
   })
 })
 
-describe('a `replaces` that cannot be', () => {
+describe('a `replaces` that cannot be applied', () => {
   test('a malformed, unknown or foreign run, or no content, is refused with its path and stores nothing', async () => {
     await open()
     const first = await say({ content: 'one' })
@@ -234,7 +234,7 @@ describe('a `replaces` that cannot be', () => {
     await say({ replaces: second.id, content: 'two' })
   })
 
-  test('while a run is running or paused is 409, whatever `on_busy` says, and stores nothing', async () => {
+  test('is refused with 409 while a run is running or paused, whatever `on_busy` says, and stores nothing', async () => {
     const { turn, letGo } = heldTurn()
     const asked = { name: 'ask', description: 'asks', parameters: { type: 'object' } }
     await open({ script: [{ text: 'A1' }, turn, { calls: [{ id: 'c', name: 'ask', arguments: '{}' }] }] })
@@ -268,7 +268,7 @@ describe('a `replaces` that cannot be', () => {
     for (const run of [first.id, paused.id]) await refused(run)
   })
 
-  test('a run whose cancel is requested is waited for', async () => {
+  test('waits for the end of a run whose cancel is requested', async () => {
     const stopped = Promise.withResolvers<void>()
     const slow = makeTool('slow', async (_input, { signal }) => {
       await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))

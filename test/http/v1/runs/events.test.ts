@@ -145,7 +145,7 @@ describe('a stream', () => {
     })
   })
 
-  test('resumes from a warning or an event of the context, whose ids contain a number', async () => {
+  test('resumes after a warning or a context event, although their ids contain a number', async () => {
     const consolidation = { threshold: 3, keepRecentRatio: 0.5 }
     await open({ script: [{ text: 'one' }, { text: 'two' }], policies: { consolidation } })
     for (const content of ['hi', 'ho']) await expectJson(harness, 200, 'POST', '/v1/sessions/s/messages', { content })

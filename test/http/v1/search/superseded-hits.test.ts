@@ -1,4 +1,4 @@
-/* Evidence, search: Superseded hits have the mark, follow all others over all pages, and can be left out. */
+/* Evidence, search: Superseded hits have a mark, follow all other hits over all pages, and can be omitted. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { expectJson, openHttpHarness } from '../../harness.ts'
 import type { HttpHarness } from '../../harness.ts'
@@ -51,7 +51,7 @@ test.each([1, 2, 3, 4, 50])('superseded hits follow all others, in pages of %i',
   expect(marksOf(await search(`q=&role=user&limit=${limit}`))).toEqual([false, false, false, true, true])
 })
 
-test('a filter leaves superseded hits out, or everything else', async () => {
+test('a filter omits superseded hits, or omits all other hits', async () => {
   expect(marksOf(await search('q=walrus&superseded=false&limit=1'))).toEqual([false, false])
   expect(marksOf(await search('q=walrus&superseded=true&limit=1'))).toEqual([true, true])
   expect(marksOf(await search('q=tusks'))).toEqual([true])
@@ -62,7 +62,7 @@ test('lists by time keep superseded hits in their place', async () => {
 })
 
 test.each([1, 2, 50])(
-  'in groups, a session has a superseded hit only without others, in pages of %i',
+  'in groups, a session shows a superseded hit only if it has no other, in pages of %i',
   async (limit) => {
     const hits = await search(`q=walrus&group=session&limit=${limit}`)
     expect(hits.map(({ session_id: session }) => session)).toEqual(['one', 'two'])

@@ -184,7 +184,7 @@ describe('an input or import between two steps of a turn', () => {
     },
   )
 
-  test('is the only reason for a second run: without it, new messages of a source continue its run', async () => {
+  test('is the only reason for a second run: otherwise, new messages of a source continue its run', async () => {
     await open()
     await create('s')
     const source = { source: 'f', from: 0 }

@@ -235,7 +235,7 @@ describe('import', () => {
     await post(400, 's', body(3), { 'idempotency-key': 'k' })
   })
 
-  test('of a source that changed before its end refuses results of unknown calls permanently', async () => {
+  test('refuses results of unknown calls permanently if a stored message of its source has changed', async () => {
     await open()
     const said = (...ids: string[]) => [
       { role: 'user', content: 'go' },

@@ -1,4 +1,4 @@
-/* Evidence, imports: Forks and native imports keep which runs are superseded, by their own copies of the runs. */
+/* Evidence, imports: Forks and native imports keep the marks of superseded runs. The marks name the copied runs. */
 import { afterEach, expect, test } from 'vitest'
 import { expectJson, openHttpHarness } from '../../harness.ts'
 import type { HttpHarness } from '../../harness.ts'
@@ -27,7 +27,7 @@ async function marksOf(session: string): Promise<(string | undefined)[][]> {
   return messages.map((message) => [textOf(message), inputOf(message.superseded_by)])
 }
 
-/** A session in which a run was replaced twice, and an earlier one once. */
+/** A session in which one run replaced another, and was then replaced itself. */
 async function talk(): Promise<void> {
   harness = await openHttpHarness({ script: ['A', 'B', 'C', 'D', 'E', 'F'].map((text) => ({ text })) })
   await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's' })
@@ -61,21 +61,21 @@ async function expectCopy(session: string): Promise<void> {
   expect(sent?.flat()).toEqual([...CURRENT, 'f'])
 }
 
-test('a fork has the marks of its own runs', async () => {
+test('the marks of superseded messages in a fork name runs of the fork', async () => {
   await talk()
   expect(await marksOf('s')).toEqual(MARKS)
   await expectJson(harness, 201, 'POST', '/v1/sessions/s/fork', { id: 'copy' })
   await expectCopy('copy')
 })
 
-test('a fork before the run that replaced others has no marks', async () => {
+test('a fork that ends before the replacing run has no marks', async () => {
   await talk()
   const through = (await messagesOf('s')).find((message) => textOf(message) === 'B')?.id
   await expectJson(harness, 201, 'POST', '/v1/sessions/s/fork', { id: 'copy', through })
   expect(await marksOf('copy')).toEqual(['a', 'A', 'b', 'B'].map((text) => [text, undefined]))
 })
 
-test('a native export has the marks, and an import of it has them for its own runs', async () => {
+test('a native export has the marks, and after its import they name the imported runs', async () => {
   await talk()
   const lines = await (await harness.send('GET', '/v1/sessions/s/export')).text()
   expect(lines.match(/"superseded_by"/gu)).toHaveLength(4)

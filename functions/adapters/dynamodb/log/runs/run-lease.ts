@@ -79,7 +79,7 @@ async function start(
   if (state.generation !== seen.generation || state.activeRun !== undefined || !isFree(state, now))
     return startedBefore(rows, key, header, owner)
   const { value: lowest } = await queuedRuns(rows, key, header).next()
-  // An earlier attempt may have started it after the read of the header.
+  // An earlier attempt may have started the run after the header was read.
   if (lowest === undefined) return startedBefore(rows, key, await table.read(headerKey(key)), owner)
   const before = await runOf(bodies, key, lowest, undefined)
   const run = dequeuedRun(before, now, seen.generation + 1)

@@ -156,7 +156,7 @@ async function beginApproved(rows: SessionRows, lease: Lease, messageId: string)
   return call
 }
 
-/** Maximum number of refused writes of one repair. Each earlier attempt can refuse one. */
+/** Maximum number of refused writes of one repair. Each earlier attempt can cause one refusal. */
 const MAX_REFUSALS = 8
 
 async function repair(
@@ -173,7 +173,7 @@ async function repair(
     if (batch.length === 0) return calls
     const actions = await closeRows(rows, lease, batch, (call) => interruptedCall(call, completedAt, position))
     const refusal = await rows.table.write([{ check: headerKey(lease), when: mine(lease) }, ...actions])
-    // The lease is lost, or an earlier attempt has closed calls after the read.
+    // The lease is lost, or an earlier attempt has closed calls since they were read.
     if (refusal !== undefined) refused++
   }
   throw new LeaseLost(lease.session, lease.generation)

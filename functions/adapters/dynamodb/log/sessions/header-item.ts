@@ -54,7 +54,7 @@ export const isLive = (item: Item | undefined): item is Item => item !== undefin
 export const isHeld = (item: Item | undefined, lease: Lease): item is Item =>
   isLive(item) && numberAt(item, 'gen') === lease.generation
 
-/** Whether this lease was released by its own holder with the run still active, and nothing has taken the run since. */
+/** Whether the holder of this lease released it while the run was active, and no holder has acquired it since. */
 export const wasReleased = (item: Item | undefined, lease: Lease): item is Item =>
   isLive(item) &&
   numberAt(item, 'gen') === lease.generation + 1 &&

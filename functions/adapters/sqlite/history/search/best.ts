@@ -122,7 +122,10 @@ async function bestWithin(search: Search, matching: Matching, depth: Depth): Pro
   return { scored: await scoredBy(search, matching.terms, documents, readWindows), stage }
 }
 
-/** Returns the events of these documents, ordered by score. `readWindows`: set if entries beside them count too. */
+/**
+ * Returns the events of these documents, ordered by score. `readWindows`: set if the entries beside these events count,
+ * too.
+ */
 export const scoredBy = (
   { database, query, parsed, audience }: Search,
   terms: readonly PlannedTerm[],
@@ -138,7 +141,7 @@ export const scoredBy = (
   return scoreEvents(scoring, documents)
 }
 
-/** Returns the events around each hit that the search's scope includes, in the order of the log. */
+/** Returns the events around each hit, in the order of the log. Omits events outside of the search's scope. */
 function readAllWindows(search: Search, hits: readonly FoundDocument[]): Window<FoundDocument>[] {
   const { database, audience, query } = search
   const { scope, filters } = query

@@ -111,7 +111,7 @@ function termExpression({ alternatives, period }: PlannedTerm): string {
   return anyExpression([...ways, ...(period === undefined ? [] : timeTokens(period))])
 }
 
-/** Returns the expressions for documents of a period or shortly before or after it, in whole hours. */
+/** Returns expressions that match documents from shortly before the period to shortly after it, in whole hours. */
 function timeTokens(period: Period): string[] {
   const { since, until } = timesAround(period)
   return (coveringTokens(since, until) ?? []).map(quote)

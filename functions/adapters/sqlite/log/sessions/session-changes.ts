@@ -18,7 +18,7 @@ export function isHeld(row: SessionRow | undefined, lease: Lease): row is Sessio
   return row?.live === 1 && row.generation === lease.generation && row.activeRun === lease.runId
 }
 
-/** Whether this lease was released by its own holder with the run still active, and nothing has taken the run since. */
+/** Whether the holder of this lease released it while the run was active, and no holder has acquired it since. */
 export function wasReleased(row: SessionRow | undefined, lease: Lease): row is SessionRow {
   const isNext = row?.live === 1 && row.generation === lease.generation + 1 && row.leaseUntil === null
   return isNext && lease.runId === row.activeRun
