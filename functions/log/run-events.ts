@@ -30,17 +30,23 @@ export function runStarted(run: Run, message: UserMessage | undefined): RunStart
   return { type: 'run.started', id, runId: run.id, run, ...definedFields({ message }) }
 }
 
-/**
- * Creates the event of a pause, or of the end of a pause, with the run's state at that time. The id of a pause's event is made of
- * the id of the message with the first waiting call.
- */
-function runPausedOrResumed(run: Run, notice: Extract<RunNotice, { counts: RunCounts }>): RunStateEvent {
-  const { type, counts } = notice
+/** Creates the event of a pause, or of the end of a pause, with the run's state at that time. */
+function runPausedOrResumed(run: Run, { type, counts }: ChangeNotice, id: string): RunStateEvent {
   const { endedAt: _endedAt, stopReason: _stopReason, error: _error, notices: _notices, ...rest } = run
   const { output: _output, ...begun } = rest
-  const id = notice.type === 'run.paused' ? notice.asked : notice.after
   const then = { ...begun, ...counts, status: type === 'run.paused' ? ('paused' as const) : ('running' as const) }
-  return { type, id: eventId(id === '' ? run.id : id, type), runId: run.id, run: then }
+  return { type, id, runId: run.id, run: then }
+}
+
+type ChangeNotice = Extract<RunNotice, { counts: RunCounts }>
+
+/**
+ * Names a pause after the message that has the first of the calls it waits for. Names the end of a pause after the log's
+ * last message.
+ */
+function nameOfChange(run: Run, notice: ChangeNotice): string {
+  const message = notice.type === 'run.paused' ? notice.asked : notice.after
+  return eventId(message === '' ? run.id : message, notice.type)
 }
 
 /** Adds the calls that a pause waits for, in log order. */
@@ -128,24 +134,33 @@ type NoticeEvent = ContextEvent | WarningEvent | RunStateEvent
 
 /**
  * Creates the event of each notice; undefined for a notice without an event. Events of warnings and of the context are
- * numbered per type.
+ * numbered per type. Two pauses, or two ends of a pause, may have the same name: a run that is taken over, and then pauses and
+ * resumes, stores no message in between. The later events of a name are numbered from 1, so that each id is unique.
  */
 export function noticeEvents(run: Run, notices: readonly RunNotice[]): (NoticeEvent | undefined)[] {
   const seen = new Map<string, number>()
+  const countBefore = (name: string): number => {
+    const number = seen.get(name) ?? 0
+    seen.set(name, number + 1)
+    return number
+  }
   return notices.map((one): NoticeEvent | undefined => {
     if (one.type === 'calls.resolved') return undefined
-    if (one.type === 'run.paused' || one.type === 'run.resumed') return runPausedOrResumed(run, one)
+    if (one.type === 'run.paused' || one.type === 'run.resumed') {
+      const name = nameOfChange(run, one)
+      const number = countBefore(name)
+      return runPausedOrResumed(run, one, number === 0 ? name : `${name}:${number}`)
+    }
     const { after: _after, ...notice } = one
-    const number = seen.get(notice.type) ?? 0
-    seen.set(notice.type, number + 1)
-    return { ...notice, id: `${eventId(run.id, notice.type)}:${number}`, runId: run.id }
+    const name = eventId(run.id, notice.type)
+    return { ...notice, id: `${name}:${countBefore(name)}`, runId: run.id }
   })
 }
 
 /** Returns the event of a run's last notice, if the notice marks a pause or the end of a pause. */
 export function lastChange(run: Run): RunStateEvent | undefined {
-  const last = run.notices?.at(-1)
-  return last?.type === 'run.paused' || last?.type === 'run.resumed' ? runPausedOrResumed(run, last) : undefined
+  const last = noticeEvents(run, run.notices ?? []).at(-1)
+  return last?.type === 'run.paused' || last?.type === 'run.resumed' ? last : undefined
 }
 
 /** Fields that name the team member; empty for the leader. */

@@ -1,5 +1,6 @@
 /* Evidence, api: A client that resumes after any event of a run gets every later event once and in order. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createSystemClock } from '../../../functions/adapters/memory/system-clock.ts'
 import type { RunEvent } from '../../../functions/domain/events.ts'
 import { NO_USAGE } from '../../../functions/domain/usage/usage.ts'
 import { ModelError } from '../../../functions/ports/model.ts'
@@ -185,4 +186,37 @@ test('late followers of a run that was cancelled in the queue get its `run.queue
   await harness.service.cancel(harness.key, second)
   gate.resolve()
   expect(await follow(harness, second)).toEqual([...seen, `${second}:run.cancelled`])
+})
+
+test('a run that is taken over and then pauses without a new message has a unique id for each `run.resumed`', async () => {
+  let ahead = 0
+  const clock = { ...createSystemClock(), now: () => Date.now() + ahead }
+  const lost = makeTool('lost', async (_input, { signal }) => {
+    ahead = 51_000
+    await clock.sleep(10_000, signal)
+    return { text: 'too late' }
+  })
+  const calls = [{ id: 'a', name: 'ask' }, { name: 'lost' }]
+  harness = await openHarness({ clock, tools: [lost], script: [{ calls }, { text: 'done' }] })
+  const runId = await harness.submit('go', { clientTools })
+  await harness.worker.idle()
+  ahead = 61_000
+  await harness.worker.serve(harness.key)
+  const live = await follow(harness, runId)
+  const output = [{ type: 'text', text: '42' }] as const
+  await harness.service.resolve(harness.session, runId, [{ toolCallId: 'a', output }], { here: true })
+  const rest = await follow(harness, runId, { after: live.at(-1) })
+  const whole = await follow(harness, runId)
+  expect([...live, ...rest.filter((id) => !live.includes(id))]).toEqual(whole)
+  const [, asked, ask, lostCall, answer] = (await harness.log()).map(({ id }) => id)
+  expect(whole.slice(whole.indexOf(`${lostCall}:tool_call.started`) + 1)).toEqual([
+    `${lostCall}:run.resumed`,
+    `${lostCall}:tool_call.completed`,
+    `${asked}:run.paused`,
+    `${ask}:tool_call.completed`,
+    `${lostCall}:run.resumed:1`,
+    `${answer}:message.completed`,
+    `${runId}:run.completed`,
+  ])
+  for (const place of whole.keys()) await expectResume(runId, whole.slice(0, place + 1))
 })
