@@ -146,9 +146,12 @@ export class LogTable extends Construct {
     grantKeyUse(this.table.encryptionKey, grantee)
   }
 
-  /** Grants reading single rows that the stream's records name, and starting the deletion of expired sessions. */
+  /**
+   * Grants reading the rows that the stream's records name and the replacements of their sessions, and starting the
+   * deletion of expired sessions.
+   */
   grantExpiry(grantee: IGrantable): void {
-    const actions = ['dynamodb:BatchGetItem', 'dynamodb:UpdateItem', 'dynamodb:ConditionCheckItem']
+    const actions = [...READS, 'dynamodb:UpdateItem', 'dynamodb:ConditionCheckItem']
     allow(grantee, { actions, resources: [this.table.tableArn] })
     grantKeyUse(this.table.encryptionKey, grantee)
   }

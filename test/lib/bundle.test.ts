@@ -55,7 +55,7 @@ function load(handler: Handler, file = join(folder, handler, 'agents.json')): st
 
 describe('the bundle of', () => {
   test.each([
-    ['api', 1_030],
+    ['api', 1_120],
     ['worker', 1_400],
     ['indexer', 600],
     ['sweeper', 620],

@@ -25,9 +25,13 @@ export const stepsOf = (text: string): Step[] =>
     .map(([, commands = '', shown]) => ({ commands, shown }))
     .filter(({ commands }) => !commands.startsWith('npm '))
 
+/** The line of a tool result. It may be printed while the text of the next round is, because it goes to standard error. */
+const RESULT = /← [^\n]*(?:\n|$)/g
+
 /** Lines without values that differ between two executions: times, ids, durations, token counts, further pages, and how deltas were split. */
 function comparable(output: string): string[] {
-  const lines = output
+  const results = output.match(RESULT) ?? []
+  const lines = `${output.replaceAll(RESULT, '').trimEnd()}\n${results.join('')}`
     .replaceAll(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)?/g, '<time>')
     .replaceAll(/(?<![0-9A-Za-z])[0-9A-HJKMNP-TV-Z]{26}\b/g, '<id>')
     .replaceAll(/completed \d+(?:\.\d+)? m?s/g, 'completed <duration>')

@@ -100,7 +100,7 @@ const RIGHTS = {
   ],
   indexer: [
     'aoss: APIAccessAll',
-    'dynamodb: BatchGetItem ConditionCheckItem DescribeStream GetRecords GetShardIterator ListStreams UpdateItem',
+    'dynamodb: BatchGetItem ConditionCheckItem DescribeStream GetRecords GetShardIterator ListStreams Query UpdateItem',
     LOGS,
     's3: GetObject ListBucket ListBucket PutObject',
     'sqs: SendMessage SendMessage',
