@@ -59,8 +59,8 @@ const TOMBSTONE_BUMPS: Edit = {
 const TOMBSTONE_CLEARS: Edit = { file: 'sessions/session-deletion.ts', from: '      activeRun: null,\n', to: '' }
 const HOLDER_IS_LIVE: Edit = {
   file: 'sessions/session-changes.ts',
-  from: 'row?.live === 1 && ',
-  to: 'row !== undefined && ',
+  from: 'row?.live === 1 && row.generation === lease.generation && ',
+  to: 'row !== undefined && row.generation === lease.generation && ',
 }
 
 /** All guards of the protocol, by operation. */

@@ -35,8 +35,8 @@ interface ChatTransportFactory {
     <Message extends UIMessage = UIMessage>(options: ChatTransportOptions): ChatTransport<Message>;
 }
 /**
- * Creates a transport of the AI SDK's `useChat` for `/v1/chat`. `stop()` cancels the run. A page that is closed and a
- * lost connection do not. `regenerate()` and edited messages replace earlier runs. `resumeStream()` follows the run in
+ * Creates a transport of the AI SDK's `useChat` for `/v1/chat`. `stop()` cancels the run; closing the page or losing
+ * the connection does not. `regenerate()` and edited messages replace earlier runs. `resumeStream()` follows the run in
  * progress from its start.
  */
 export declare const ChatTransport: ChatTransportFactory;

@@ -2,8 +2,8 @@ import { BROKEN, followRun } from './followed-chat.js';
 import { createSender } from './send.js';
 import { createStops } from './stop-run.js';
 /**
- * Creates a transport of the AI SDK's `useChat` for `/v1/chat`. `stop()` cancels the run. A page that is closed and a
- * lost connection do not. `regenerate()` and edited messages replace earlier runs. `resumeStream()` follows the run in
+ * Creates a transport of the AI SDK's `useChat` for `/v1/chat`. `stop()` cancels the run; closing the page or losing
+ * the connection does not. `regenerate()` and edited messages replace earlier runs. `resumeStream()` follows the run in
  * progress from its start.
  */
 export const ChatTransport = function createChatTransport({ url, key, token, body = {}, fetch, }) {

@@ -1,7 +1,7 @@
 import type { RunEvent } from './api-types.js';
 export interface FollowOptions {
     readonly signal?: AbortSignal | undefined;
-    /** Id of an event. Only later events are returned, from the start of its round. */
+    /** Id of an event. Events are yielded from the start of this event's round, instead of from the run's start. */
     readonly after?: string | undefined;
     /** Called each time the connection is lost, with the reason, before the next attempt. */
     readonly onLost?: ((reason: unknown) => void) | undefined;
@@ -27,7 +27,7 @@ export type OpenEvents = (at: {
 export declare function followEvents(open: OpenEvents, options: FollowOptions & {
     readonly run?: string;
 }): AsyncGenerator<FollowedEvent, void, undefined>;
-/** Whether a retry cannot help, or not soon. */
+/** Whether a retry cannot help, or would have to wait too long. */
 export declare const isFinal: (error: unknown) => boolean;
 /** Milliseconds to wait before the next attempt. */
 export declare function waitOf(reason: unknown, failures: number): number;

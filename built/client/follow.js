@@ -2,11 +2,13 @@ import { ApiProblem, expectType } from './problem.js';
 import { sentEvents } from './sse.js';
 const FIRST_WAIT_MS = 250;
 const MAX_WAIT_MS = 5_000;
-/** If a 429 response asks for a longer wait, such as a daily limit does, the error is thrown to the caller. */
+/**
+ * Maximum wait that a 429 response may ask for. For a longer one, such as that of a daily limit, the error is thrown.
+ */
 const MAX_RETRY_AFTER_MS = 10_000;
 /** Maximum wait for a server that is down, even if its response asks for more. */
 const MAX_OUTAGE_WAIT_MS = 60_000;
-/** Number of retries after 429 before the run is known. */
+/** Maximum number of retries after a 429 response, as long as the run is unknown. */
 const MAX_FIRST_RETRIES = 2;
 const ENDS = ['run.completed', 'run.failed', 'run.cancelled'];
 /**
@@ -67,7 +69,7 @@ export async function* followEvents(open, options) {
     }
 }
 const isRefusal = (error) => error instanceof ApiProblem && error.status === 429;
-/** Whether a retry cannot help, or not soon. */
+/** Whether a retry cannot help, or would have to wait too long. */
 export const isFinal = (error) => error instanceof ApiProblem &&
     error.status < 500 &&
     error.status !== 408 &&

@@ -12,7 +12,7 @@ export async function followRun(request, abortSignal, onStop) {
     const connection = new AbortController();
     const opened = openRun(request(connection.signal));
     const stopped = Promise.withResolvers();
-    stopped.promise.catch(() => undefined); // The stream may be in use already. Then it ends with the connection.
+    stopped.promise.catch(() => undefined); // A stream that is already in use ends with the connection.
     const stop = () => {
         stopped.reject(abortSignal?.reason);
         const run = opened.then((one) => one?.start.messageId);

@@ -4,11 +4,11 @@ import { ApiProblem } from './problem.js';
 const CANCEL_TIMEOUT_MS = 10_000;
 /** Retries of a cancel. With their backoff, they take some 15 seconds. */
 const MAX_RETRIES = 6;
-/** Time limit for a request that was stopped before it named its run. */
+/** Time limit for a request that was stopped before its response named the run. */
 const OPEN_TIMEOUT_MS = 60_000;
-/** Status of a cancel whose session was deleted. */
+/** Status of the response to a cancel if the session was deleted. */
 const NOT_FOUND = 404;
-/** Maximum wait of the next request for the cancel of an earlier run. */
+/** Maximum time that the next request waits until an earlier run is cancelled. */
 const MAX_WAIT_MS = 5_000;
 /** Cancels runs in the background. A failure is thrown as an uncaught error, because `useChat` has no place for it. */
 export function createStops(send) {
