@@ -50,7 +50,7 @@ for (const contender of contenders) await contender.close()
 
 const median = (rounds: readonly number[]): number => quantile(rounds, 0.5)
 const p50 = (contender: Contender): number => median((times.get(contender) ?? []).flat())
-/** Returns the lowest median among all runs. That run was disturbed least by other work. */
+/** Returns the lowest of the medians of all runs. The run with this median was disturbed least by other work. */
 const quietest = (contender: Contender): number => Math.min(...(times.get(contender) ?? []).map(median))
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length
 printTable(

@@ -20,7 +20,7 @@ const OWNER = 'one'
 /** The owner has every fifth session among the first `OLDEST` entries. */
 const OLDEST = 10_000
 const BATCH = 500
-/** Settings of the database, equal to those of the indexing thread. That thread does not wait for the disk either. */
+/** Settings of the database, equal to those of the indexing thread, which does not wait for the disk. */
 const CACHE_KB = 16_384
 
 const scopes: readonly (readonly [name: string, scope: HistoryScope])[] = [

@@ -24,11 +24,11 @@ const DOCUMENTS = 100_000
 const BATCH = 500
 /**
  * Settings of the database, equal to those of the indexing thread (`history-worker.ts`). That thread does not wait for
- * the disk either.
+ * the disk.
  */
 const CACHE_KB = 16_384
 const CHECKPOINT_PAGES = 4_000
-/** Number of events that are indexed at once, as in `history-merge.ts`. */
+/** Number of events that are indexed at once. */
 const AT_ONCE = 32
 /** Number of batches whose words are stored at once, as in `merge.ts`. */
 const SETTLED_AT_ONCE = 4
@@ -129,7 +129,7 @@ function put(tables: HistoryTables, documents: readonly HistoryDocument[]): void
   })
 }
 
-/** Measures the milliseconds that one further event takes. `AT_ONCE` events are indexed at once. */
+/** Measures the milliseconds that indexing one further event takes. `AT_ONCE` events are indexed at once. */
 function timeWrites(database: Database): number[] {
   const more = [...makeHistory(1_280).batches(AT_ONCE)]
     .flat()

@@ -16,7 +16,7 @@ import { printTable, quantile } from './report.ts'
  * recorded conversations twice: without any reported usage, and with the usage of earlier completions. Some providers
  * do not publish their tokenizers. They are represented by an invented tokenizer that counts twice as many tokens.
  */
-/** Tokens of a message in addition to its text. */
+/** Tokens of a message in addition to those of its text. */
 const MESSAGE = 4
 
 /**

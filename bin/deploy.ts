@@ -26,7 +26,7 @@ try {
   process.exitCode = 1
 }
 
-/** Reads the settings in `-c name=value`, as `bin/app.ts` does. */
+/** Reads the settings from the options `-c name=value`, which `bin/app.ts` reads too. */
 function environmentOf(words: readonly string[]): Environment {
   const options = { context: { type: 'string', short: 'c', multiple: true } } as const
   const { values } = parseArgs({ args: [...words], options, strict: false, allowPositionals: true })

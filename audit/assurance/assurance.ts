@@ -36,8 +36,8 @@ interface Ended {
 }
 
 /**
- * Runs a part and writes its output to a log. Returns the last line of the output. For Vitest, returns the line with
- * the number of tests.
+ * Runs a part and writes its output to a log. Returns the output's last line or, for Vitest, the line with the number
+ * of tests.
  */
 async function run({ name, command: [program, ...args] }: Part): Promise<Ended> {
   const path = join(LOGS, `${name}.log`)

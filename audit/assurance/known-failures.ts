@@ -2,18 +2,18 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import type { Reporter, TestModule } from 'vitest/node'
 
-/** The last states of the known failures, which `npm run assurance` reads. */
+/** File with the last states of the known failures. `npm run assurance` reads this file. */
 export const KNOWN_FAILURES_FILE = '.assurance/known-failures.json'
 
 export interface KnownFailure {
-  /** The name of the test file, which states the expected behaviour. */
+  /** Name of the test file that states the expected behaviour. */
   readonly name: string
   readonly state: 'still fails' | 'holds now' | 'holds in part' | 'its control fails' | 'needs an engine'
   /** Names of the tests whose outcome has changed. */
   readonly changed: readonly string[]
 }
 
-/** Outcome of one test, with the fields that the states need. */
+/** Outcome of one test: the fields from which the state of a file is computed. */
 export interface Outcome {
   readonly name: string
   /** Whether the test is marked `test.fails`. */

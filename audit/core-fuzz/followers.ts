@@ -23,7 +23,7 @@ export async function readEvents({ harness }: World, runId: string, after?: stri
   return events
 }
 
-/** Starts a follower of the active run or of another one, in a random process. */
+/** Starts a follower in a random process. It follows the active run or another run. */
 export async function startFollower(world: World, accepted: Accepted): Promise<Follower | undefined> {
   const { dice, harness, living } = world
   const { activeRun } = await world.header()
@@ -40,7 +40,7 @@ export async function startFollower(world: World, accepted: Accepted): Promise<F
       if (ids.length >= maxIds) return stop.abort()
     }
   }
-  // A failure is only counted, because the process may be killed while it follows.
+  // A failure is only counted, because the follower's process may have been killed.
   follow().catch(() => world.count('a follower failed'))
   setTimeout(() => stop.abort(), FOLLOW_MS)
   return { runId, ids }

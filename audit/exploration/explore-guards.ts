@@ -10,7 +10,7 @@ import { DELIVERY_GUARDS } from './delivery-guards.ts'
 import { GUARDS } from './guards.ts'
 import { loadWithout } from './without-guard.ts'
 
-/** Every guard, with the kind of schedules that can detect that it is missing. */
+/** Every guard, with the kind of schedules that can detect its absence. */
 const all = [
   ...GUARDS.map((guard) => ({ guard, kindOf: () => SESSION_SCHEDULES as Kind<unknown> })),
   ...DELIVERY_GUARDS.map((guard) => ({

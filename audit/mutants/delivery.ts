@@ -1,6 +1,6 @@
 import { inFile } from './mutant.ts'
 
-/** Mutants of deliveries: one process at a time works on a delivery, and another process resumes it. */
+/** Mutants of deliveries: of their claims, failures and retries. */
 export const DELIVERY_MUTANTS = [
   ...inFile('functions/delivery/driver.ts', [
     [

@@ -2,7 +2,7 @@ import { inFile } from './mutant.ts'
 
 const MCP = 'functions/adapters/mcp'
 
-/** Mutants of the MCP client: limits for other servers, and the list of tools that a run keeps. */
+/** Mutants of the MCP client: limits for MCP servers, and the list of tools that a run keeps. */
 export const MCP_MUTANTS = [
   ...inFile(`${MCP}/tool-registry.ts`, [
     [

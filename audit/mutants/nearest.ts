@@ -41,6 +41,6 @@ const NEAREST: { readonly [file: string]: readonly string[] } = {
   'serve-hint': ['worker/deletion'],
 }
 
-/** Returns suites that run before the suites of the mutant's list. */
+/** Returns the suites nearest to the mutant's file. They run before all other suites listed for the mutant. */
 export const nearestTo = ({ file }: Mutant): readonly string[] =>
   file.startsWith('functions/agent/') ? (NEAREST[basename(file, '.ts')] ?? []).map((name) => `test/agent/${name}`) : []

@@ -1,6 +1,9 @@
 import { inFile } from './mutant.ts'
 
-/** Mutants of imports. They affect runs and rounds that span several steps, members, and searches. */
+/**
+ * Mutants of imports. They concern runs and rounds in several steps, numbers of sources, members, and marks of
+ * searches.
+ */
 export const IMPORT_MUTANTS = [
   ...inFile('functions/agent/imports/cut-rounds.ts', [
     [

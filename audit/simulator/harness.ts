@@ -48,7 +48,10 @@ export interface Harness {
   quietSince(): number
   /** Time of the last lost or delayed hint of each session, in milliseconds since the beginning. */
   readonly hintsLost: Map<string, number>
-  /** If a fault now blocks deletions of this session, returns its effect on this call. Otherwise returns undefined. */
+  /**
+   * If a fault now blocks deletions of this session, returns the fault's effect on this call. Otherwise returns
+   * undefined.
+   */
   stuck(call: string, session: string): 'refused' | 'silent' | undefined
   /** Whether an outage makes this call fail now. */
   isDown(call: string): boolean

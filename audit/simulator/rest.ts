@@ -88,7 +88,7 @@ function checkAccepted({ seen, accepted, cancelled, key }: Watch, slept: boolean
 
 function checkCalls({ effects }: Parts, { seen, decided }: Watch): void {
   for (const row of seen.messages) {
-    // Imported calls were executed elsewhere.
+    // Imported calls are skipped, because they were executed elsewhere.
     if (row.role !== 'tool' || row.recordedAt !== undefined) continue
     const run = seen.runs.find(({ id }) => id === row.runId)
     const isOver = run === undefined || isEnded(run.status)

@@ -31,8 +31,8 @@ const LEFT_MS = 8 * 3_600_000
 /** Time limit of a cancel if the script has faults of models and tools only. */
 const CANCEL_MS = 3_000
 /**
- * Time within which the sweeper finds a session whose hint was lost. Sessions that cannot be deleted may be ahead of
- * it.
+ * Time within which the sweeper finds a session whose hint was lost. The sweeper may first try sessions that cannot be
+ * deleted.
  */
 const BEHIND_MS = 120_000
 /** Faults that stop neither a process nor the store. */

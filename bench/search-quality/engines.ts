@@ -14,7 +14,7 @@ export interface Engine {
   close(): Promise<void>
 }
 
-/** Messages that are written in one transaction or request. */
+/** Number of messages that are written in one transaction or request. */
 const AT_ONCE = 500
 
 /** Opens Tooltrail's SQLite index with these documents. */

@@ -10,7 +10,7 @@ export interface Caller {
   readonly scopes: readonly Scope[]
   /** If set, the caller sees and creates only sessions of this owner. */
   readonly owner?: string
-  /** Absent if the server needs no key yet and the request has no valid one. */
+  /** Absent if the server does not require keys yet and the request has no valid key. */
   readonly key?: ApiKey
   /** Hash of the key's secret. Later checks find the key by this hash while the key is valid. */
   readonly secretHash?: string

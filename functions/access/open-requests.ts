@@ -35,7 +35,7 @@ export interface OpenRequest {
 export interface OpenRequests {
   /**
    * Counts a request as open until it is closed. Rejects with `too_many_open_calls` if a limit of the key, the tenant
-   * or the process is reached. A key's own cap counts over all processes.
+   * or the process is reached. A key's own cap limits its open requests in all processes together.
    */
   open(caller: Caller): Promise<OpenRequest>
   /** Like `open`, for a request that takes no slot, such as a file download. */

@@ -19,7 +19,7 @@ export async function takeRequest(
 
 /** Limits set by the operator. A missing field means no limit. */
 export interface Caps {
-  /** The caps of each key that has none of its own. */
+  /** The caps of each key that has no caps of its own. */
   readonly keys: ApiKey['caps']
   /** The daily limits (UTC) of each tenant. */
   readonly tenants: { readonly tokensPerDay?: number; readonly dollarsPerDay?: number }

@@ -65,7 +65,7 @@ interface ChangeDependencies {
 /**
  * Changes a session for a caller that may change it. Binds the session first, like `enterSession`. A crash between the
  * two writes leaves a bound session without the change. A title alone does not bind, because no run reads it. Rejects
- * with `agent_not_found` and `agent_not_allowed`.
+ * with `agent_not_found` or `agent_not_allowed`.
  */
 export async function changeSession(
   dependencies: ChangeDependencies,

@@ -1,7 +1,7 @@
 /*
  * A scripted model server. It obeys the newest message of the user, so that order, retries and concurrency do not matter:
  *
- * - `!call NAME {json}`, one a line: calls tools. After their results, the text is "done: <results>".
+ * - `!call NAME {json}`, one on each line: calls these tools. After their results, the text is "done: <results>".
  * - `!then NAME {json}`: calls that tool after the results of the `!call` lines.
  * - `!slow N`: N words, one every 50 ms. `!fail`: HTTP 400. `!think`: reasoning first.
  * - `!who`: the model returns its instructions and tools, also after results.

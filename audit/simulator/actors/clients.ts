@@ -123,8 +123,8 @@ export function createClients(harness: Harness, servers: Servers, sessions: Sess
   }
 
   /**
-   * Checks that two requests with one idempotency key got the same run. Keys are forgotten after a day, so nothing is
-   * checked then.
+   * Checks that two requests with one idempotency key got the same run. Keys are forgotten after a day, so the check is
+   * skipped after a day.
    */
   function checkSameRun(first: string, second: string | undefined, name: string): void {
     must('the same key gives the same run', harness.timeline.slept() > 0 || (second ?? first) === first, name)

@@ -19,7 +19,10 @@ import type { Harness } from '../harness.ts'
 const AGAIN_MS = 5_000
 /** A request arrives within this time or never, even if its sender has died. */
 const REQUEST_MS = 5_000
-/** Margin of a claim. If clocks differ by more than this, two processes may both believe that they hold the claim. */
+/**
+ * Difference between clocks that a claim tolerates. If clocks differ by more, two processes may both believe that they
+ * hold the claim.
+ */
 const CLOCKS_MS = 5_000
 /** Texts of a reply, in this order. */
 const WORDS = ['begins', 'ends'] as const

@@ -1,6 +1,6 @@
 import type { ModelRequest } from '../../../functions/domain/model-request.ts'
 
-/** An input's text is JSON that begins with its name. Inputs of members have other names. */
+/** Matches the name in an input's text, which is JSON. Inputs of members have other names, which do not match. */
 const INPUT = /"name":"(i\d+)"/g
 
 /** Names of the inputs in a text, in order. */

@@ -70,7 +70,7 @@ export interface Watch {
   activeAt: number
   /** Completions that could not be stored in the log, and were reported to the ledger. */
   readonly unstored: Set<CountedCompletion>
-  /** Time since the beginning, in milliseconds, at which the session first had work without a holder. */
+  /** Time at which the session first had work but no holder, in milliseconds since the beginning. */
   waitsSince: number | undefined
 }
 
@@ -226,7 +226,7 @@ function checkResolved({ seen }: Watch, before: Snapshot): void {
   }
 }
 
-/** Checks that a run is given up after three takeovers without a message, or up to `strokes` takeovers later. */
+/** Checks that a run is given up after 3 to 3 + `strokes` takeovers without a message. */
 function noteTakeover(watch: Watch, before: Snapshot, call: string, strokes: number): void {
   const { seen } = watch
   const run = seen.runs.find((one) => one.id === before.header?.activeRun)
@@ -266,7 +266,7 @@ function noteActivity(watch: Watch, { header: before }: Snapshot, call: string, 
   if (isActive || (call === 'imports.append' && header?.head !== before?.head)) watch.activeAt = now
 }
 
-/** Records the time at which a session first had work without a holder. */
+/** Records the time at which a session first had work but no holder. */
 export function noteWaiting(watch: Watch, now: number, elapsed: number): void {
   const { header } = watch.seen
   const hasWork = header?.activeRun === undefined ? (header?.queued ?? 0) > 0 : !isBlocked(header)

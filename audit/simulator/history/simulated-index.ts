@@ -8,7 +8,7 @@ export interface SimulatedIndex {
   readonly searched: HistoryIndex
   /** Called after each request, directly after its execution. */
   observe(call: string, session: string): void
-  /** Whether the index contains all earlier writes of the log. */
+  /** Whether the index contains everything that was written to the log so far. */
   isCaughtUp(): boolean
   /** Returns the current documents of a session. */
   documents(key: SessionKey): Promise<readonly HistoryDocument[]>

@@ -25,15 +25,15 @@ export interface StoredIndex extends SimulatedIndex {
 }
 
 export function createStoredIndex(database: Database, outputs: MemoryOutputs): StoredIndex {
-  // Errors are ignored here. A document that cannot be indexed stays marked, and the final check then reports it as
-  // missing.
+  // Errors are ignored here. A document that cannot be indexed remains marked as not indexed. The final check then
+  // reports the document as missing.
   const report = (): void => undefined
   const projectionOn = (connection: Database): HistoryProjection => {
     const merger = createHistoryMerger({ database: connection, outputs, report })
     return createSqliteHistoryProjection({ database: connection, merger, report })
   }
-  // Two ways to merge. A merge within a request takes no virtual time, because a request is one step. A merge of an
-  // idle process takes virtual time.
+  // Documents are merged in two ways. A merge within a request takes no virtual time, because a request is one step. A
+  // merge of an idle process takes virtual time.
   const ofRequests = projectionOn(database)
   const neverLate = { sleep: () => new Promise<void>(() => undefined) }
   return {

@@ -3,8 +3,8 @@ import type { Fault, Script } from './script.ts'
 
 /**
  * Possible `between` faults, which delay the first write of a call until another call has read but not written yet.
- * Each entry has the delayed call, the other call (empty for any), and the kind of fault. `late` is for writes of
- * clients. `disowned` is for writes whose holder has got an error.
+ * Each entry has the delayed call, the other call (empty for any), and the kind of fault. `late`: the sender waits
+ * until the write has landed. `disowned`: the sender gets an error before the write lands.
  */
 const CALLS = [
   ['inbox.enqueue', 'log.endRun', 'late'],

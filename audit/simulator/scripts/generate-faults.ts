@@ -126,7 +126,7 @@ export function outsideFaults(dice: Dice, horizon: number): (readonly Fault[])[]
   })
 }
 
-/** Draws faults of delivery workers, and of the messages that these send. */
+/** Draws faults of delivery workers, and of the messages that the workers send. */
 export function deliveryFaults(dice: Dice, horizon: number): (readonly Fault[])[] {
   return Array.from({ length: dice.below('delivery faults', 8) }, (): readonly Fault[] => {
     const at = Math.round(horizon * dice.next('delivery at'))

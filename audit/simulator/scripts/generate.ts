@@ -87,7 +87,8 @@ function chatOf(dice: Dice, horizon: number): Operation[] {
 }
 
 /**
- * Draws a run in which every round waits for people or clients, with equal call ids. The people repeat their decisions.
+ * Draws a run in which every round waits for people or clients. All rounds use equal call ids. The people repeat their
+ * decisions.
  */
 function asksOf(dice: Dice, horizon: number): Operation[] {
   const base = { session: dice.below('asks session', 12), server: dice.below('asks server', 3), here: true }
@@ -109,8 +110,8 @@ function asksOf(dice: Dice, horizon: number): Operation[] {
 }
 
 /**
- * Adds many sessions of a few tenants, which dead processes left unfinished. Some of these sessions cannot be deleted
- * for a while.
+ * Adds many sessions of a few tenants. Dead processes left these sessions unfinished. Some of these sessions cannot be
+ * deleted for a while.
  */
 function withBacklog(dice: Dice, seed: string, horizon: number, sessions: readonly ScriptSession[]): Script {
   const states = ['running', 'queued', 'deleted', 'expired'] as const

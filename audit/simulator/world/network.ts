@@ -35,7 +35,10 @@ export function throughNetwork<Port extends object>(
   return Object.fromEntries(methods) as Port
 }
 
-/** Divides the work of a call into steps. Used for a store to which the process itself sends requests. */
+/**
+ * Divides the work of a call into steps. Used for a store whose client runs in the process and sends several requests
+ * per call.
+ */
 export type StepsOf = (call: string, args: readonly unknown[], work: () => unknown) => () => unknown
 
 interface Request {

@@ -39,7 +39,7 @@ export interface SharedStore {
    * since 1970.
    */
   expireLeases?(ended: readonly string[], now: number): void
-  /** The history index, if the store itself contains one. */
+  /** The history index, if the store contains one. */
   readonly index?: SimulatedIndex | undefined
   /** Whether the sweeper must remove expired sessions. If false, the store removes them itself. */
   readonly expires: boolean

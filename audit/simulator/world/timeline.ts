@@ -8,7 +8,7 @@ export interface Process {
   state: 'running' | 'stopped' | 'dead'
   /** Events that were due while the process was stopped. */
   readonly missed: Happening[]
-  /** Whether requests that it sent before its death still reach the store. */
+  /** Whether requests that the process sent before its death still reach the store. */
   leavesRequests: boolean
   /** Number of tools that the process is executing now. */
   calls: number
@@ -38,8 +38,8 @@ export interface Timeline {
   /** Keeps the current step open until the work has settled. No virtual time passes. */
   hold(work: Promise<void>): Promise<void>
   /**
-   * Executes the next event, and all code that follows without virtual time. Returns false if no event is left before
-   * `end`.
+   * Executes the next event, and all code that follows before virtual time passes. Returns false if no event is left
+   * before `end`.
    */
   step(end: number): Promise<boolean>
   stop(process: Process): void

@@ -24,14 +24,14 @@ export function enterHarness(next: typeof harness): void {
 
 export const processNow = (process: Process): number => Math.floor((harness?.timeline.now() ?? 0) + process.skew)
 
-/** Calls `run` after this virtual time, unless the process is dead by then. */
+/** Calls `run` after `milliseconds` of virtual time, unless the process has died by then. */
 export function later(process: Process, milliseconds: number, run: () => void): { cancel(): void } {
   if (harness === undefined) throw new Error('no simulation runs')
   const happening = harness.timeline.after(Math.max(0, milliseconds), process, run)
   return { cancel: () => void (happening.cancelled = true) }
 }
 
-/** Resolves after this virtual time. Rejects with the signal's reason as soon as the signal aborts. */
+/** Resolves after `milliseconds` of virtual time. Rejects with the signal's reason as soon as the signal aborts. */
 export function pause(process: Process, milliseconds: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted()

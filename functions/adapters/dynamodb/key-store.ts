@@ -25,7 +25,7 @@ const placeOf = (id: string, tenant: string) => ({
  */
 const useOf = (id: string) => ({ pk: `R#${hashOf(id)}`, sk: '#USED' })
 
-/** Attempts to change a key while other processes change it too. */
+/** Maximum attempts to change a key. An attempt fails if another process changes the key at the same time. */
 const MAX_ATTEMPTS = 8
 
 /** Creates the store of API keys on DynamoDB. */

@@ -14,7 +14,7 @@ export type Refusal = readonly ({ readonly item: Item | undefined } | undefined)
 /** Repeats work that failed temporarily. */
 export type Retry = <Result>(action: string, work: () => Promise<Result>) => Promise<Result>
 
-/** Maximum attempts. With the waits between them, they take about three seconds. The client itself does not retry. */
+/** Maximum attempts. With the waits between them, they take about three seconds. The DynamoDB client does not retry. */
 const ATTEMPTS = 9
 /** No attempt begins after this time. A store that never responds must not block a caller for the length of a lease. */
 const BEGUN_WITHIN_MS = 20_000

@@ -11,7 +11,7 @@ const FORGOTTEN =
 const UNKNOWN =
   /\b(?:not? (?:found|valid|such|active|exist\w*|known|recogni[sz]ed|open)|(?:does|do) ?n[o']t exist|unknown|invalid|expired?|missing|required?|terminated|closed|lost|gone|stale|unrecogni[sz]ed|initiali[sz]\w*)\b/iu
 
-/** Statuses below 500 with which servers refuse a request for its session. */
+/** Statuses below 500 with which servers refuse a request because of its session. */
 const REFUSING = new Set([400, 401, 409, 410, 422])
 
 /**

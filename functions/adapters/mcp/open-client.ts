@@ -55,7 +55,7 @@ interface InFlight {
    */
   readonly signal: AbortSignal
   reconnects: number
-  /** The request as it was last sent. The responses on a reopened stream answer it. */
+  /** The request as it was last sent. Responses on a reopened stream answer this request. */
   sent?: SentRequest
   readonly received: Received
 }

@@ -72,7 +72,7 @@ function repairResult(result: Json, { method }: SentRequest, received: Received 
   if (method === 'initialize') return repairIntroduction(withoutNull(result))
   if (received === undefined) return result
   if (method === 'tools/call') {
-    // The server asks for input, but this client never sends any. The package itself fails the call.
+    // The server asks for input, which this client never sends. The package fails the call.
     if (isJsonObject(result) && result['resultType'] === 'input_required') return result
     received.call = result
     return PLACEHOLDER

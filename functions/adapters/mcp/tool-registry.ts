@@ -121,7 +121,7 @@ function objectOf({ name }: Agent, { runId }: ToolsOfRun): string {
   return `${runId}.tools.${sha256(name).slice(0, 16)}`
 }
 
-/** Stores the declared tools. If another thread of the run was first, returns the tools that it stored. */
+/** Stores the declared tools. If another thread of the run has already stored its tools, returns those. */
 async function keep(
   outputs: Pick<OutputStore, 'put' | 'read'>,
   agent: Agent,

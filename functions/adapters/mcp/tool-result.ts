@@ -78,8 +78,8 @@ function noteOf(named: readonly string[]): string[] {
 }
 
 /**
- * Whether the texts already contain the structured content. They do if one text is the content's JSON, or if a text
- * contains this JSON. They also do if each text is the JSON of one of the content's entries.
+ * Whether the texts already contain the structured content. They do if one text is, or contains, the content's JSON.
+ * They also do if each text is the JSON of one of the content's entries.
  */
 function hasStructured(texts: readonly string[], structured: Json): boolean {
   const values = texts.map(parsed)

@@ -19,9 +19,10 @@ const TRAITS: Omit<ProviderTraits, 'takesFormat'> = {
   userMedia: /^(?:image\/(?:jpeg|png|gif|webp)|application\/pdf|text\/.*)$/,
   toolMedia: /^(?:image\/(?:jpeg|png|gif|webp)|application\/pdf)$/,
   maxOutputTokens: outputTokensFor('anthropic', ''),
-  // In its other mode, the package would force a call. That would override the tool choice.
+  // With any other mode, the package might force a call, which would override the tool choice.
   formatOptions: () => ({ anthropic: { structuredOutputMode: 'outputFormat' } }),
-  // The provider moves one cache breakpoint itself, so the messages do not change from request to request.
+  // The provider moves the cache breakpoint. If we marked a message instead, messages would change from request to
+  // request.
   options: { anthropic: { cacheControl: { type: 'ephemeral' } } },
 }
 

@@ -12,7 +12,7 @@ const TRAITS: Omit<ProviderTraits, 'maxOutputTokens'> = {
   ids: PLAIN_IDS,
   // With `none`, the package would drop the tools, and with them the calls of the history.
   honoursNone: false,
-  // Converse has no field for a format. The package would force a call instead. That would override the tool choice.
+  // Converse has no field for a format. The package would force a call instead, which would override the tool choice.
   takesFormat: () => false,
   refusesBlank: true,
   userMedia: /^(?:image\/(?:jpeg|png|gif|webp)|application\/pdf|text\/.*)$/,

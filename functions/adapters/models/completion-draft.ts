@@ -54,7 +54,7 @@ export function addPart(draft: CompletionDraft, part: LanguageModelV4StreamPart)
 
 /**
  * Returns the completion's parts and calls. `cutShort`: the model ran out of tokens, so its last call may be
- * unfinished. Otherwise, an unfinished call throws.
+ * unfinished. Otherwise, throws if a call is unfinished.
  */
 export function completeDraft(draft: CompletionDraft, cutShort: boolean): Pick<Completion, 'parts' | 'toolCalls'> {
   if (!cutShort && draft.calls.some((call) => !call.complete)) {

@@ -23,8 +23,8 @@ const TRAITS: ProviderTraits = {
   // OpenAI requires that the input mentions JSON if the format is `json_object`.
   takesFormat: ({ type }) => (type === 'json_schema' ? true : 'hinted'),
   formatOptions: (format) => ({ openai: { strictJsonSchema: isStrict(format) } }),
-  // OpenAI stores nothing, because our log has everything for the next request. Reasoning is in the log in encrypted
-  // form.
+  // OpenAI must store nothing, because our log has everything for the next request. Reasoning is in the log in
+  // encrypted form.
   options: { openai: { store: false } },
 }
 

@@ -15,14 +15,14 @@ interface PooledModel {
   readonly model: StreamingModel
 }
 
-/** Maximum number of models kept for later requests. Models above this number are created for one request. */
+/** Maximum number of models kept for later requests. Beyond this number, a model is created for only one request. */
 const MAX_IDLE_MODELS = 32
 
 /**
  * Returns a function that gives each request a model of the package. The model is either new (made by `create`) or was
  * used by an earlier request. The packages build their schemas for each new model, which takes a fifth of the time of a
  * turn. A model serves one request at a time, because the hook that sets the raw arguments belongs to the model. As
- * soon as its request was sent, it can serve the next one.
+ * soon as a model has sent its request, it can serve the next one.
  */
 export function poolModels(create: (raw: RawArguments) => StreamingModel): (request: ModelRequest) => StreamingModel {
   const idle: PooledModel[] = []

@@ -41,7 +41,7 @@ export function toPrompt(request: ModelRequest, traits: ProviderTraits): Languag
   return prompt
 }
 
-/** Whether the request's format is sent as a field, because the provider takes it. */
+/** Whether the format is sent as a field of the request. The provider must support this field. */
 export const isFieldOf = (request: ModelRequest, traits: ProviderTraits): boolean =>
   formatPlace(request, traits) !== false
 

@@ -4,7 +4,8 @@ import type { NameRules } from '../../log/request/wire-names.ts'
 /** Differences between providers' requests. */
 export interface ProviderTraits {
   /**
-   * `raw`: the package sends the arguments as a string. `parsed`: it sends an object, and requires unique call ids.
+   * `raw`: the package sends the arguments as a string. `parsed`: the package sends an object, and requires unique call
+   * ids.
    */
   readonly arguments: 'raw' | 'parsed'
   /** Call ids that the provider accepts. */

@@ -38,10 +38,13 @@ export interface Search {
  */
 const ENOUGH = 40
 /**
- * Number of documents that are scored if most of the best events are self-references. The real events rank below those.
+ * Number of documents that are scored if most of the best events are self-references. The engine may rank other events
+ * below these.
  */
 const RESCORE_DEPTH = 500
-/** If no event covers this share of the query, its words are expanded to typos and to words that contain them. */
+/**
+ * If no event covers this share of the query, the query's words are expanded to typos and to words that contain them.
+ */
 const COVERED = 0.75
 /**
  * Limits of this expansion. A word is expanded if it occurs in at most this many documents, and at most this many words
@@ -127,8 +130,8 @@ async function scoredBy(
 }
 
 /**
- * Returns the events of these documents, ordered by score. `readWindows`: set if the entries beside these events count,
- * too.
+ * Returns the events of these documents, ordered by score. If `readWindows` is set, the entries beside these events
+ * affect the scores.
  */
 export function eventsOf(
   { parsed, query, send }: Search,

@@ -42,8 +42,8 @@ interface Item {
 }
 
 /**
- * Stores and removes documents with external versions. A document that is already newer, or already removed, counts as
- * done. Temporary failures are retried for about three seconds.
+ * Stores and removes documents with external versions. An operation counts as done if the index has a newer version of
+ * the document, or has removed it. Temporary failures are retried for about three seconds.
  */
 export async function bulk(send: Send, clock: Clock, operations: readonly Operation[]): Promise<Outcome[]> {
   const outcomes: Outcome[] = operations.map(() => ({ kind: 'failed', error: 'not tried' }))

@@ -11,7 +11,10 @@ import { ask, type Send } from './requests.ts'
 export interface HistoryAliases {
   /** Creates the first index if there is none. */
   ensure(): Promise<void>
-  /** Returns the own aliases of the indexes that every write goes to. The result is cached for up to `KNOWN_MS`. */
+  /**
+   * Returns the own alias (`ownAlias`) of each index that every write goes to. The result is cached for up to
+   * `KNOWN_MS`.
+   */
   written(): Promise<readonly string[]>
   /** Drops the cache. Call it after a write has failed, because an index may be missing. */
   forget(): void
@@ -20,7 +23,7 @@ export interface HistoryAliases {
   all(): Promise<readonly string[]>
   /**
    * Creates an empty index. From now on, writes go to this index, and no longer to the indexes in `instead`. Other
-   * processes follow within `KNOWN_MS`.
+   * processes switch to this index within `KNOWN_MS`.
    */
   build(instead: readonly string[]): Promise<string>
   /** Atomically switches searches and writes to this index. */
@@ -29,8 +32,8 @@ export interface HistoryAliases {
 }
 
 /**
- * Returns the prefix of the names of the indexes that this version creates for an alias. An index whose name has
- * another prefix needs a rebuild.
+ * Returns the prefix of the index names that this version creates for an alias. An index whose name has another prefix
+ * needs a rebuild.
  */
 export const currentPrefix = (alias: string): string => `${alias}-v${INDEX_VERSION}-`
 

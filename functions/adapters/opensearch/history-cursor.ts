@@ -22,7 +22,10 @@ export interface ListPlace {
  * omitted.
  */
 export interface HistoryPlace {
-  /** Newer messages are excluded from all pages. Milliseconds since 1970; whole seconds in lists sorted by time. */
+  /**
+   * Time after which messages are excluded from all pages. In milliseconds since 1970; a whole second in lists sorted
+   * by time.
+   */
   readonly bound: number
   /**
    * Fingerprint of the best event that was returned last, and the number of best events that were returned. Undefined
@@ -36,7 +39,7 @@ export interface HistoryPlace {
 const KINDS = { ranked: 0, start: 1, byEvent: 2, byTime: 3 } as const
 const TIME_BITS = 52
 const MOMENT_BITS = 48
-/** Bits of an id whose time is before the year 2109. */
+/** Number of bits of an id, if the id's time is before the year 2109. */
 const ID_BITS = 122
 const RANKED = [MOMENT_BITS, 7, FINGERPRINT_CHARACTERS * 6]
 const BY_EVENT = [MOMENT_BITS, ID_BITS]

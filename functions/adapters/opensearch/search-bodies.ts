@@ -44,7 +44,7 @@ export interface Found {
 /** The conditions that all pages of a query share. */
 export interface Scoped {
   readonly query: HistoryQuery
-  /** Newer messages are excluded. Milliseconds since 1970. */
+  /** Time after which messages are excluded, in milliseconds since 1970. */
   readonly bound: number | undefined
 }
 

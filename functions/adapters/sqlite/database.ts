@@ -11,7 +11,7 @@ const BUSY_TIMEOUT_MS = 5_000
 const PAGE_BYTES = 4096
 /**
  * Maximum attempts to open a file. If two processes open a new file at the same time, both switch it to WAL. SQLite
- * does not wait during this switch, so one process fails.
+ * does not wait during this switch, so one process fails and must try again.
  */
 const OPEN_ATTEMPTS = 200
 const OPEN_RETRY_MS = 25

@@ -17,7 +17,7 @@ export interface StreamPoller {
 
 /**
  * Wait between polls that find nothing, doubled each time. OpenSearch makes documents searchable after a second, so a
- * change is found within two.
+ * search finds a change within two seconds.
  */
 const FIRST_IDLE_MS = 200
 const MAX_IDLE_MS = 800
@@ -74,7 +74,7 @@ export function startStreamPoller(given: ShardDependencies): StreamPoller {
 interface Stream {
   arn: string | undefined
   readonly shards: Map<string, ShardReader>
-  /** Time of the last list of shards; undefined if the shards must be listed first. */
+  /** Time at which the shards were last listed; undefined if they must be listed first. */
   listedAt: number | undefined
 }
 

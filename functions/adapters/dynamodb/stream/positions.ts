@@ -28,7 +28,7 @@ export const POSITIONS = '#STREAM'
 /** Digits to which sequence numbers are padded; they have 21 to 40. Texts of equal length compare like numbers. */
 const DIGITS = 40
 
-/** Creates the positions in the table itself. */
+/** Creates the store of positions in the table whose stream is read. */
 export function createStreamPositions({
   client,
   tableName,

@@ -11,9 +11,9 @@ const DELTA_CHARACTERS = 24
 const PAUSE_MS = 5
 
 /**
- * Creates a substitute for a model that needs no key and no network. It is deterministic and not a language model, and
- * every completion says so. It calls the real tools for a few fixed patterns of input, and builds its text from their
- * results.
+ * Creates a substitute for a model. The substitute needs no key and no network. It is deterministic and not a language
+ * model, and every completion says so. It calls the real tools for a few fixed patterns of input, and builds its text
+ * from their results.
  */
 export function createDemoModel(): Model {
   return { name: 'demo/demo', stream: streamDemo }

@@ -5,7 +5,10 @@ import type { RefusedSize } from '../../../ports/model.ts'
 import { ownWords } from './own-words.ts'
 import { refusedSizeIn, saysTooLong } from './too-long.ts'
 
-/** Matches the error of Bedrock's package for missing credentials or an expired login. No request was sent then. */
+/**
+ * Matches the error of Bedrock's package for missing credentials or an expired login. In both cases, no request was
+ * sent.
+ */
 const NO_CREDENTIALS = /^AWS credential provider failed/
 /** Matches the error of an exhausted quota, for which a retry is useless. */
 const USED_UP = /insufficient_quota|billing|credit balance/i

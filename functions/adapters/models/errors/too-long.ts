@@ -34,7 +34,7 @@ const CODES =
 /** Matches an error about the requested output tokens. A shorter conversation would not help. */
 const OUTPUT = /\bmax_(?:completion_|output_)?tokens[^`+]{0,25}(?:must be|exceeds|is too large|cannot)/i
 
-/** Whether a refusal says that the request is too long for the model. `text`: its message and its body. */
+/** Whether a refusal says that the request is too long for the model. `text`: the refusal's message and body. */
 export function saysTooLong(text: string): boolean {
   const sum = sumIn(withoutCommas(text))
   // If the output alone fills the context, a shorter conversation would not help.
@@ -95,7 +95,7 @@ export function refusedSizeIn(text: string): RefusedSize {
   const limit = sum?.maxTokens ?? firstNumber(plain, MAX_TOKENS)
   const maxTokens = limit !== undefined && limit >= MIN_LIMIT && limit <= MAX_LIMIT ? limit : undefined
   const named = sum?.tokens ?? firstNumber(plain, TOKENS)
-  // A number within the limit is not the refused size. It excludes the output, or has another meaning.
+  // A number within the limit is not the refused size: the number excludes the output, or has another meaning.
   const tokens = named !== undefined && maxTokens !== undefined && named > maxTokens ? named : undefined
   return definedFields({ maxTokens, tokens, isCoded: CODES.test(text) ? (true as const) : undefined })
 }

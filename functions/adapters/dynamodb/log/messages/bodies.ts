@@ -26,7 +26,7 @@ const LIMITS = {
   end: 50 * 1024,
   /** A run's notices, which its followers get in addition to its messages. */
   notices: 50 * 1024,
-  /** The decisions about the session's requests. */
+  /** The policies' decisions about the session's requests. */
   context: 250 * 1024,
 }
 export type TextAttribute = keyof typeof LIMITS

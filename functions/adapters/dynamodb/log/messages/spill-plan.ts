@@ -14,7 +14,7 @@ export const WRITE_LIMIT = 1_500_000
 
 /**
  * Decides which texts go to the output store, so that every item is below 400 KB and the whole write below 4 MB. First,
- * it selects the texts above their own limits. Then it selects the largest remaining ones until the others fit.
+ * it selects the texts above their own limits. Then it selects the largest remaining texts until the others fit.
  */
 export function planSpill(texts: readonly PlannedText[]): boolean[] {
   const spilled = texts.map(({ bytes, limit }) => bytes > limit)

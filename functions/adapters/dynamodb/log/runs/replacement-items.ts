@@ -82,13 +82,13 @@ export async function prepareReplacement(
   const covered = context && textAt(context, 'through')
   if (first !== undefined && first <= (covered ?? ''))
     throw new TooltrailError('summarised', `the summary of session ${key.session} covers run ${from}`)
-  // A summary by a person does not change the header.
+  // A summary that a person requests does not change the header, so the write also checks the summary's item.
   const isSummarisedAsRead = covered === undefined ? any(absent('pk'), absent('through')) : is('through', covered)
   const { left, put } = await replaceFrom(rows, key, header, { from, first })
   return { left, actions: (by) => [{ check: contextKey(key), when: isSummarisedAsRead }, put(by)] }
 }
 
-/** Prepares the replacement of the runs from `from` on by an imported run. */
+/** Prepares the replacement of the run `from` and all later runs by an imported run. */
 export async function prepareImported(
   rows: SessionRows,
   key: SessionKey,
@@ -115,7 +115,7 @@ async function replaceFrom(
 async function firstMessageFrom({ table }: SessionRows, key: SessionKey, from: string): Promise<string | undefined> {
   const runs = all(is('pk', partitionOf(key)), between('sk', RUN_PREFIX + from, HEADER))
   for await (const run of table.query({ keys: runs, pageSize: 2 })) {
-    // A run that was cancelled in the queue has no start and no message. A merged run has no message of its own.
+    // Skips runs without messages of their own: runs that were cancelled in the queue, and merged runs.
     if (!requiredText(run, 'sk').startsWith(RUN_PREFIX) || numberAt(run, 'started_at') === undefined) continue
     const after = textAt(run, 'since') ?? LOWEST
     for await (const message of table.query({ keys: idsWithin(key, { after }), pageSize: 2 })) {
@@ -145,8 +145,8 @@ async function messagesLeft(
 }
 
 /**
- * Counts the messages within these bounds, from the id `first` on. Includes only messages that the session's message
- * count includes.
+ * Counts the messages within these bounds whose ids are not below `first`. Includes only messages that the session's
+ * message count includes.
  */
 async function countOutside(
   { table }: SessionRows,
@@ -197,7 +197,7 @@ const [LOWEST, HIGHEST] = ['0', 'Z'.repeat(27)]
 const isInside = (id: string, { after, before }: IdBounds): boolean =>
   (after === undefined || id > after) && (before === undefined || id < before)
 
-/** Returns the condition for the ids within these bounds. It also includes the bounds themselves. */
+/** Returns the condition that selects the ids within these bounds, and the bounds themselves. */
 function idsWithin(key: SessionKey, { after = LOWEST, before = HIGHEST }: IdBounds, from = LOWEST): Condition {
   const start = after > from ? after : from
   return all(is('pk', partitionOf(key)), between('sk', start, before < start ? start : before))

@@ -243,8 +243,8 @@ function endCondition(lease: Lease, { outcome }: RunEnd, header: Item): Conditio
 }
 
 /**
- * If the last activity is at most this long after the latest message, lists use the message's time for both times. One list
- * entry then serves both sort orders.
+ * Maximum time from the latest message to the last activity for which lists use the message's time for both times. One
+ * list entry then serves both sort orders.
  */
 const SAME_ACTIVITY_MS = 2_000
 

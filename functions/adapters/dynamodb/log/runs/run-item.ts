@@ -56,8 +56,8 @@ function bodyOfRun(run: Run): Text {
 }
 
 /**
- * Returns the stored JSON of a run with the tools, instructions and settings of its newest request. Returns undefined
- * if they have not changed. `header`: the session's header, which counts the rounds.
+ * Returns the JSON to store for a run, after its newest request has changed the tools, instructions or settings.
+ * Returns undefined if these have not changed. `header`: the session's header, which counts the rounds.
  */
 export async function newestBody(
   bodies: Bodies,

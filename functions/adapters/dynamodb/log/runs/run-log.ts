@@ -179,7 +179,9 @@ async function repair(
   throw new LeaseLost(lease.session, lease.generation)
 }
 
-/** Reads the calls with these ids, and the header. Throws `LeaseLost` if another holder has one of them. */
+/**
+ * Reads the calls with these ids, and the header. Throws `LeaseLost` if another holder is executing one of the calls.
+ */
 async function readCalls(
   { table, bodies }: SessionRows,
   lease: Lease,

@@ -18,9 +18,9 @@ interface Start {
   readonly owner: string
   readonly now: number
   readonly runId: string
-  /** The message made of the run's input. */
+  /** The message made from the run's input. */
   readonly message: UserMessage | undefined
-  /** Whether the run is the latest accepted one, which lists show. */
+  /** Whether the run is the latest accepted one. Lists show the status of that run. */
   readonly isLatest: boolean
   /** For a run that replaces others: the counts and times of the messages that remain. */
   readonly left?: SessionMessages

@@ -13,7 +13,7 @@ import type { SessionRows } from './session-rows.ts'
 import { countedInRun } from '../usage/usage-counters.ts'
 import { countUsage } from '../usage/usage-items.ts'
 
-/** Id for the object of a context that is too large for its item. */
+/** Id of the object in the output store that has a context too large for its item. */
 export const CONTEXT_ID = `${'0'.repeat(25)}1`
 
 /** Returns the decisions that an item stores. Without an item, there are none. */

@@ -9,7 +9,7 @@ export const isOpened = (header: Item): boolean => flagAt(header, 'opened')
 
 /**
  * Returns the write that sets the session's opening; an empty write if the session has one. The opening's title is
- * stored with the details. It is the session's title as long as the details have no other.
+ * stored with the details. The opening's title is the session's title until the details have another one.
  */
 export function openSession(key: SessionKey, header: Item, opening: Opening | undefined): HeaderWrite {
   if (opening === undefined || isOpened(header)) return NO_WRITE

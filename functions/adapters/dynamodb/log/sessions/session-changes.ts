@@ -43,7 +43,7 @@ export async function recordTitle(
   if (refusal !== undefined) await rows.table.write(counted)
   else if (title !== undefined)
     await describeSession(rows, key, { title: { text: title, source: 'model' } }).catch((error: unknown) => {
-      // The session was deleted after the usage was counted.
+      // The error is ignored if the session was deleted after the usage was counted.
       if (!(error instanceof TooltrailError) || error.code !== 'session_not_found') throw error
     })
 }

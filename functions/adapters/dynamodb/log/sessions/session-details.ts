@@ -26,7 +26,7 @@ export type Details = Pick<
   | 'createdAt'
 >
 
-/** Id for the object of details that are too large for their item. */
+/** Id of the object in the output store that has details too large for their item. */
 const DETAILS_ID = '0'.repeat(26)
 
 /** Returns the attributes of details. Details that do not fit their item are stored in the output store. */

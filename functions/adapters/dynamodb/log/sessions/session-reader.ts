@@ -14,7 +14,7 @@ import { detailsOf, placedDetails, titledDetails, type Details } from './session
 import type { SessionRows } from './session-rows.ts'
 import { usageOf } from '../usage/usage-counters.ts'
 
-/** A session, with the outline of its log if an earlier version stored it and it is not adopted yet. */
+/** A session. Includes the outline of its log if an earlier version stored the session and it is not adopted yet. */
 export interface ReadSession {
   readonly session: Session
   readonly outline?: Outline

@@ -63,7 +63,9 @@ export async function rowsOfRun({ table }: SessionRows, key: SessionKey, run: It
   return rows
 }
 
-/** Returns the open calls of the active run, in order. All of them follow its leader's latest completion. */
+/**
+ * Returns the open calls of the active run, in order. All these calls follow the latest completion of the run's leader.
+ */
 export async function openCalls({ table, bodies }: SessionRows, key: SessionKey, header: Item): Promise<ToolMessage[]> {
   const floor = textAt(header, 'floor')
   if (floor === undefined) return []

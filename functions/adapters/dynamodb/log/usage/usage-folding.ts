@@ -13,7 +13,7 @@ import { countedInRun, counterNames } from './usage-counters.ts'
  */
 const MAX_COUNTERS = 200
 
-/** Returns the header's counters that one write removes. */
+/** Returns the names of the header's counters that one write removes. */
 export const someCounters = (header: Item): string[] => counterNames(header).slice(0, MAX_COUNTERS)
 
 /** Whether a run has more counters than the write that ends it may move. This happens with many agents. */

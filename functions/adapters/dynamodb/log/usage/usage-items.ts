@@ -22,7 +22,7 @@ import { counted, usageOf } from './usage-counters.ts'
  */
 const PARTITIONS = 4
 const SUMS_OF_A_PARTITION = 32
-/** Number of items per API key and day. All of them are read to accept a run. */
+/** Number of items per API key and day. Accepting a run reads all these items. */
 const SUMS_OF_A_KEY = 32
 
 /** Prefix of items for a session and a day; the hash of the owner follows. */

@@ -16,7 +16,7 @@ export interface MarkedDependencies {
   readonly report: (error: unknown) => void
 }
 
-/** A marked message in its current state. */
+/** A message that is marked as not yet indexed, in its current state. */
 export interface MarkedRow extends MessageRow {
   readonly number: number
   readonly tenant: string
@@ -50,9 +50,9 @@ const SELECT_MARKED = `${SELECT_MESSAGES.replace('SELECT', `SELECT m.number, s.t
   JOIN sessions s ON s.number = m.session JOIN historyMarks h ON h.message = m.number WHERE m.number = ? AND s.live = 1`
 
 /**
- * Returns whether the message is still marked and unchanged. Returns `gone` if another process has indexed it first, or
- * if its session was deleted. Documents that are indexed after a deletion would never be removed. Call it inside a
- * transaction.
+ * Returns whether the message is unchanged and still marked as not indexed. Returns `gone` if another process has
+ * indexed the message, or if its session was deleted. Documents that are indexed after a deletion would never be
+ * removed. Call it inside a transaction.
  */
 export function stillMarked(database: Database, row: MarkedRow): 'same' | 'changed' | 'gone' {
   const now = readOne<MarkedRow>(database, SELECT_MARKED, row.number)
@@ -61,8 +61,8 @@ export function stillMarked(database: Database, row: MarkedRow): 'same' | 'chang
 }
 
 /**
- * Makes up to `count` documents of a message. Returns undefined if the message is no longer marked or cannot be read,
- * or if its session is deleted.
+ * Makes up to `count` documents of a message. Returns undefined if the message is no longer marked as not indexed, if
+ * it cannot be read, or if its session is deleted.
  */
 export async function readMarked(
   dependencies: MarkedDependencies,

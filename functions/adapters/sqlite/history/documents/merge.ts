@@ -25,14 +25,14 @@ export interface MergeDependencies extends MarkedDependencies {
 }
 
 /**
- * Indexes every message that is marked now, of one tenant, or of all tenants in turn.
+ * Indexes every message that is marked as not yet indexed when this is called: those of one tenant, or those of all
+ * tenants in turn.
  *
- * Making documents takes time, because outputs are read and secrets are searched. A transaction must not wait for it.
- * So documents are made first, and are stored only if their message has not changed since it was read. A message that
- * has changed is read again.
- * A message that cannot be read is reported and remains marked. If the output of a message is gone, the preview is
- * indexed. Only a few documents of an output are in memory at a time. Words are stored after the documents, for several
- * transactions at once. Until its words are stored, a message remains marked.
+ * Making documents takes time, because outputs are read and secrets are searched. A transaction must not wait for this
+ * work. So documents are made first, and are stored only if their message has not changed since it was read. A message
+ * that has changed is read again. A message that cannot be read is reported and remains marked. If the output of a
+ * message is gone, the preview is indexed. Only a few documents of an output are in memory at a time. Words are stored
+ * after the documents, for several transactions at once. Until its words are stored, a message remains marked.
  */
 export async function mergeMarked(dependencies: MergeDependencies, tenant: string | undefined): Promise<void> {
   const { database, closed } = dependencies
@@ -94,8 +94,8 @@ async function mergeThese(dependencies: MergeDependencies, numbers: readonly num
 const charsOf = (documents: Whole['documents']): number => documents.reduce((sum, { text }) => sum + text.length, 0)
 
 /**
- * Stores messages with all their documents. Returns the messages that have changed since they were read. These remain
- * marked.
+ * Stores messages with all their documents. Returns the messages that have changed since they were read. These messages
+ * remain marked as not indexed.
  */
 async function storeWhole(
   dependencies: MergeDependencies,

@@ -8,7 +8,10 @@ import { isListed } from '../lists/list-entries.ts'
 import { createRetry } from '../../../retry.ts'
 import { createSessionRows, type DynamoDependencies, type SessionRows } from '../session-rows.ts'
 
-/** Time between two passes. Processes of the earlier version may run for a while in parallel. */
+/**
+ * Time between two passes. Passes are repeated, because processes of the earlier version may run in parallel for a
+ * while.
+ */
 const DAY_MS = 86_400_000
 /**
  * Maximum number of passes. A session that cannot be read is found in every pass, so without this limit, passes would

@@ -30,9 +30,9 @@ export const renewExpiry = (key: SessionKey, header: Item, now: number): Action[
   putExpiry(key, numberAt(header, 'ttl_days'), now)
 
 /**
- * Whether the session awaits the rest of a copy (`NewSession.awaitsCopy`). The header has the generation after the
- * copy's last step. Any later run or import raises the generation and so ends this state, also in an earlier version of
- * the program.
+ * Whether the session awaits the rest of a copy (`NewSession.awaitsCopy`). The header has the generation that the
+ * copy's last step has set. Any later run or import raises the generation and so ends this state, also in an earlier
+ * version of the program.
  */
 export const awaitsCopy = (header: Item): boolean =>
   numberAt(header, 'copy_gen') !== undefined && numberAt(header, 'copy_gen') === numberAt(header, 'gen')

@@ -9,7 +9,7 @@ import { DUE_INDEX, headerKey, sessionOf, shardsOf } from '../../../keys.ts'
 import { createSessionRows, type DynamoDependencies, type SessionRows } from '../session-rows.ts'
 
 /**
- * Maximum number of pages that are read of each shard to find expired sessions. Many expired sessions may have work,
+ * Maximum number of pages that are read from each shard to find expired sessions. Many expired sessions may have work,
  * and cannot be deleted now.
  */
 const EXPIRED_PAGES = 10

@@ -3,8 +3,8 @@ import { placeAt, hashOf } from '../../../keys.ts'
 /** The position where a page ended. */
 export interface ListCursor {
   /**
-   * The position of the page's last entry. If an earlier version stored that entry, this is only the beginning of its
-   * position, and `oldHash` is the hash of its session.
+   * The position of the page's last entry. If an earlier version stored that entry, `place` has only the beginning of
+   * the position, and `oldHash` has the hash of the entry's session.
    */
   readonly place: string
   readonly oldHash?: string

@@ -21,7 +21,7 @@ export interface ListEntry {
   readonly isSilent: boolean
 }
 
-/** The condition that selects the list. Entries are compared one by one with the other conditions. */
+/** The condition that selects the list. The other conditions are checked entry by entry. */
 export interface LeadingCondition {
   readonly field: ListField
   readonly value: string
@@ -34,8 +34,8 @@ interface Part extends Pick<ListEntry, 'isHeader' | 'isOld' | 'isSilent'> {
 }
 
 /**
- * Classes of entries that are read for each sort order. The entries of an inner list's classes are merged by time. The
- * inner lists follow one another.
+ * Classes of entries that are read for each sort order. Entries whose classes are in one inner list are merged by time.
+ * The entries of the next inner list follow.
  */
 const CLASSES: { readonly [sort in SessionSort]: readonly (readonly ListClass[])[] } = {
   last_message_at: [

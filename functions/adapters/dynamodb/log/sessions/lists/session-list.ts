@@ -169,8 +169,8 @@ function createComparison(rows: SessionRows, filter: SessionFilter, leading: Lea
         if (of === undefined) return []
         return matches(session, openingText(of.opening) ?? outline?.opening?.text) ? [{ session, entry: of.entry }] : []
       })
-      // Counts the entries whose sessions do not match after all. The index may be outdated, and sessions of earlier
-      // versions were not compared before.
+      // Counts the entries that seemed to match, but whose sessions do not match. The index may be outdated, and
+      // sessions of earlier versions were not compared before.
       read += remaining.length - fit.length
       return fit
     },
