@@ -11,8 +11,8 @@ export interface ConnectionOptions {
   /** The tenant for the data folder, if no key names one. */
   readonly tenant: string
   /**
-   * Whether the command executes the runs that it follows. On the data folder, it then also executes unfinished runs of
-   * other processes.
+   * Whether the program that is started on the data folder executes runs: those that the command follows, and
+   * unfinished runs of other processes.
    */
   readonly takesWork?: boolean
 }
@@ -30,8 +30,8 @@ export interface Connection {
 
 /**
  * Connects to the program at `url`. Without `url`, starts the program on the data folder that `npm start` uses. That
- * program listens on a free port, with a key that only the command knows. So a person with access to the folder needs
- * no key. A key that the person gives is used unchanged.
+ * program listens on a free port. If the person gives no key, the program accepts a new key that only this command
+ * knows. So a person with access to the folder needs no key.
  */
 async function connect({ url, key, tenant, takesWork = false }: ConnectionOptions): Promise<Connection> {
   if (url !== undefined) return { client: createClient({ url, key }), url, key, close: () => Promise.resolve() }

@@ -7,7 +7,7 @@ import { harmless } from '../runtime/terminal-output.ts'
 const CALL_WIDTH = 100
 const RESULT_WIDTH = 160
 
-/** The reasons why a text may be an incomplete answer, by the run's stop reason. */
+/** Maps a run's stop reason to the explanation why the printed answer may be incomplete. */
 const SHORT_OF: ReadonlyMap<string | undefined, string> = new Map([
   ['output_limit', 'the answer is not whole: the limit of output tokens cut it off'],
   ['max_rounds', 'the run has reached its limit of rounds'],
@@ -103,8 +103,8 @@ function createTextPrinter() {
     endLine()
     streamed = ''
   }
-  // A result may arrive while the text of the next round is streamed. Only a terminal shows both on one screen, so only
-  // there is the current line of text ended first.
+  // A result may arrive while the text of the next round is streamed. On a terminal, both appear on one screen, so the
+  // current line of text is ended first.
   const line = (message: string): void => {
     if (process.stdout.isTTY) endLine()
     note(`${message}\n`)

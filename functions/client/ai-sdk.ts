@@ -13,8 +13,8 @@ interface CommonOptions {
    */
   readonly url: string
   /**
-   * Fields in the body of each input, such as `agent` and `tools`. Add `sdk: 6` for `ai` 5 and 6, which cannot discard
-   * a step.
+   * Fields in the body of each input, such as `agent` and `tools`. For versions 5 and 6 of `ai`, add `sdk: 6`, because
+   * these versions cannot discard a step.
    *
    * @default { sdk: 7 }
    */
@@ -77,7 +77,8 @@ export const ChatTransport = function createChatTransport<Message extends UIMess
         (signal) => send('GET', path, { headers: fieldsOf(headers), signal }),
         abortSignal,
         (stopped) => {
-          // `useChat` also aborts a resumed request when it resumes again. That does not stop the run.
+          // When `useChat` resumes again, it aborts the earlier resumed request. Such an abort closes the request, but
+          // does not stop the run.
           if (resumed.get(chatId) === abortSignal) stops.stop(chatId, stopped)
           else stopped.close()
         },

@@ -93,7 +93,10 @@ const sessionRequests = (send: Send, json: Json) => ({
 const logRequests = (send: Send, json: Json) => ({
   listMessages: (session: string, query: Omit<Queries['listMessages'], 'format'> = {}, rest: Options = {}) =>
     json<MessagePage>('GET', `${pathOf(session)}/messages`, { query, ...rest }),
-  /** Reads a tool result or, with `part`, an image or file: whole, or a range of its bytes with both ends included. */
+  /**
+   * Reads the whole content of a tool result or, with `part`, of an image or file. `range`: only these bytes, both ends
+   * included.
+   */
   readOutput: (
     session: string,
     message: string,

@@ -14,8 +14,8 @@ interface OpenedRun {
 
 /**
  * Sends the request and returns the chunks of its run; undefined if no run is in progress. If `abortSignal` aborts,
- * rejects at once and calls `onStop`. The request continues until `close`, because its response may not have named the
- * run yet.
+ * rejects at once and calls `onStop` with the request. The request continues until its `close` is called, because its
+ * response may not have named the run yet.
  */
 export async function followRun(
   request: (signal: AbortSignal) => Promise<Response>,
@@ -25,11 +25,11 @@ export async function followRun(
   const connection = new AbortController()
   const opened = openRun(request(connection.signal))
   const stopped = Promise.withResolvers<never>()
-  stopped.promise.catch(() => undefined) // A stream that is already in use ends with the connection.
+  stopped.promise.catch(() => undefined) // If the stream is already in use, `close` ends it.
   const stop = (): void => {
     stopped.reject(abortSignal?.reason)
     const run = opened.then((one) => one?.start.messageId)
-    // A request that replaces this one starts in the same task.
+    // `onStop` is called later, because a request that replaces this one starts in the same task.
     queueMicrotask(() => onStop({ run, close: () => connection.abort() }))
   }
   abortSignal?.addEventListener('abort', stop, { once: true })

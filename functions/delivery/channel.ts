@@ -31,8 +31,9 @@ export type Outcome =
   /** The delivery is finished. */
   | { readonly status: 'delivered' | 'failed'; readonly state?: JsonObject; readonly more?: boolean }
   /**
-   * The delivery must be continued at this time (milliseconds since 1970), or earlier if the run continues. `keepClaim`: not
-   * earlier, even if the run continues. `more`: the channel added deliveries to the outbox.
+   * The delivery must be continued at `retryAt` (milliseconds since 1970), or earlier if the run continues. With
+   * `keepClaim`, it is not continued earlier, even if the run continues. `more`: the channel added deliveries to the
+   * outbox.
    */
   | { readonly retryAt: number; readonly keepClaim?: true; readonly state?: JsonObject; readonly more?: boolean }
 
@@ -54,8 +55,9 @@ interface ChannelOfKind {
 /** Delivers rows of one kind to their targets. */
 export interface RunChannel extends ChannelOfKind {
   /**
-   * When the process that executes a run starts the run's delivery. `start`: with the run, to show its progress. `end`: after the
-   * run has paused or ended. Deliveries that other processes left unfinished are resumed in both cases.
+   * The event at which the process that executes a run starts the run's delivery. `start`: when the run starts or
+   * resumes, to show its progress. `end`: when the run has paused or ended. With both values, deliveries that other
+   * processes left unfinished are resumed.
    */
   readonly begins: 'start' | 'end'
   /**

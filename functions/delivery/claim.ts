@@ -49,8 +49,8 @@ export async function claimDelivery(
 
   function change(to: DeliveryChange): Promise<void> {
     const done = last.then(async () => {
-      // The claim is lost, or the previous change released it. A renewal that waited for that change must not make the row due
-      // again.
+      // Throws if the claim is lost, or if the previous change released it. Otherwise, a renewal that waited for the
+      // previous change would make the row due again.
       if (lost.signal.aborted || delivery.owner === undefined)
         throw new ClaimLost(`delivery ${delivery.id} is no longer ours`)
       const sent = clock.now()

@@ -68,8 +68,8 @@ export interface DeliveryDriver {
 }
 
 /**
- * Creates the driver, which delivers rows of the outbox. Rows of this process's runs are delivered with the runs' events, other
- * rows when they are due.
+ * Creates the driver, which delivers rows of the outbox. If a run executes in this process, an event of the run starts
+ * its delivery (`begins` of the channel). Other rows are delivered when they are due.
  */
 export function createDeliveryDriver(given: DriverDependencies): DeliveryDriver {
   const dependencies = { ...inTime(given), slots: createDeliverySlots(given.clock) }
@@ -163,8 +163,8 @@ async function deliverInSlot(
 }
 
 /**
- * Leaves a delivery to processes with its settings. If hints start deliveries, all processes have the same settings, so
- * a hinted delivery is postponed. Otherwise each process sweeps, so the delivery becomes due for other processes.
+ * Leaves a delivery to processes that have its settings. If hints start deliveries, all processes have equal settings,
+ * so a hinted delivery is postponed. Otherwise each process sweeps, so the delivery becomes due for other processes.
  */
 const leave = (dependencies: DriverDependencies, seen: Delivery): Promise<void> =>
   dependencies.hintLater !== undefined && seen.hinted === true

@@ -5,7 +5,7 @@ import { giveUp, type GivingUp } from './give-up.ts'
 
 /** Time for which a delivery stays due, so that a process with its settings can claim it. */
 const LEFT_TO_OTHERS_MS = 30_000
-/** Time by which a delivery is postponed if no process has claimed it before `LEFT_TO_OTHERS_MS` have passed. */
+/** Time by which a delivery is postponed if no process claims it within `LEFT_TO_OTHERS_MS`. */
 const POSTPONED_MS = 600_000
 /** Number of postponements after which a delivery fails. Together, they take about a day. */
 const MAX_POSTPONEMENTS = 150
@@ -30,8 +30,8 @@ export async function leaveToOthers({ outbox, clock }: Dependencies, seen: Deliv
 }
 
 /**
- * Whether this process leaves a due delivery to other processes. They have `LEFT_TO_OTHERS_MS` to claim it. After that time, this
- * call postpones the delivery.
+ * Whether this process leaves a due delivery to other processes. If no process has claimed the delivery within
+ * `LEFT_TO_OTHERS_MS`, postpones it.
  */
 export async function isLeft(dependencies: Dependencies, seen: Delivery): Promise<boolean> {
   if (await isServed(dependencies, seen)) return false

@@ -15,7 +15,7 @@ export interface Policies {
   readonly maxRunTokens: number | null
   readonly requireTool: null | 'any' | { readonly name: string }
   readonly replay: 'full' | 'conversation'
-  /** Size of the model's context, in tokens; null: the size for the model's name. */
+  /** Size of the model's context, in tokens. Null: the size is derived from the model's name. */
   readonly contextTokens: number | null
   readonly consolidation: false | Consolidation
   /** `cited`: later runs omit sources that the final completion did not cite. */

@@ -23,9 +23,9 @@ export interface Cut {
   readonly from: string
   /** Inputs of the current turn, which requests send although they are before `from`. */
   readonly kept: readonly string[]
-  /** Number of messages between the summary and `from`, including the kept ones. */
+  /** Number of messages after the summary and before `from`, including the `kept` ones. */
   readonly messages: number
-  /** How many of the `messages` are conversational. */
+  /** Number of conversational messages after the summary and before `from`. */
   readonly conversational: number
 }
 
@@ -61,7 +61,10 @@ export interface Repairs {
   readonly steps: readonly RepairStep[]
   /** Messages that are replaced by a note. */
   readonly omitted: readonly MessageRange[]
-  /** Set after the model has refused every form of a run's request: the messages that it had not accepted earlier. */
+  /**
+   * Set after the model has refused every form of a run's request: the messages that the model had never accepted
+   * before.
+   */
   readonly refused?: MessageRange
   /**
    * The last trial of repairs. `run`: the run that made the trial. `at`: the log's end at the trial's first step.
@@ -85,7 +88,7 @@ export interface Repairs {
  */
 export interface CutTrial {
   readonly run: string
-  /** The log's end when the trial began; if its cut was undone later, the log's end at that later time. */
+  /** The log's end when the trial began. If the cut was undone later, the log's end when it was undone. */
   readonly at: string
   /** The decisions before the trial. Absent: the smaller request was refused as well, and these decisions were restored. */
   readonly before?: Pick<SessionContext, 'cut' | 'decided'>
@@ -105,11 +108,14 @@ export interface SessionContext {
   /** Maximum tokens of a request to a model, learned from the model's refusals. The key is the `model` of the agent. */
   readonly limits?: { readonly [model: string]: number }
   /**
-   * The form of requests to models that refused the usual form, by `provider/model`. `steps` and `sent` also apply to members;
-   * the other fields only to the leader.
+   * The form of requests to each model that refused the usual form. The key is `provider/model`. The fields `steps` and
+   * `sent` also apply to members; the other fields apply only to the leader.
    */
   readonly repairs?: { readonly [model: string]: Repairs }
-  /** The log's last message at the last decision, and the size of the request at that time. */
+  /**
+   * The log's last message when a truncation, summary or repair was last decided, and the size of the request at that
+   * time.
+   */
   readonly decided?: { readonly at: string; readonly scale: Scale }
   /** The decisions for the requests of working members. The key is the id of the delegate call's row. */
   readonly members?: { readonly [call: string]: Pick<SessionContext, 'cut' | 'trial' | 'decided' | 'repairs'> }

@@ -59,7 +59,7 @@ export class TooltrailError extends Error {
 export const isStorageFailure = (error: unknown): boolean =>
   error instanceof TooltrailError && error.code === 'storage_failed'
 
-/** Whether the store or the search failed: always logged for operators. */
+/** Whether the store or the search failed. Such an error is always logged for operators. */
 export const isOutage = (error: unknown): boolean =>
   isStorageFailure(error) || (error instanceof TooltrailError && error.code === 'search_unavailable')
 

@@ -16,7 +16,10 @@ interface StoredBase extends EventBase {
   readonly id: string
 }
 
-/** The position of an event that has no message, or whose message has no position. */
+/**
+ * Fields of an event whose position is not stored in a message: the event has no message, or its message has no
+ * position.
+ */
 interface Positioned {
   readonly position?: EventPosition
 }
@@ -116,8 +119,8 @@ export const STREAMED_AGAIN = 'resumed'
 export const eventId = (ulid: string, type: RunEventType): string => `${ulid}:${type}`
 
 /**
- * Whether an event ends a run's live stream. A pause that was read from the log does not end it, because the run may
- * have been resumed since.
+ * Whether an event ends a run's live stream. A pause does so only if the event is live: after a pause that was read
+ * from the log, the run may have been resumed.
  */
 export const isTerminal = (event: RunEvent): boolean =>
   event.type === 'run.completed' ||

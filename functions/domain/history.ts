@@ -20,8 +20,8 @@ export interface HistoryDocument {
   readonly toolCallId?: string
   readonly status?: ToolStatus
   /**
-   * Set if the history was searched earlier. For an assistant's text: by the text's thread. For a delegate call: by its
-   * leader or member.
+   * Set if the history was searched earlier. For an assistant's text, its thread has searched; for a delegate call, its
+   * leader or its member.
    */
   readonly searched?: true
   /** Set if another run has superseded the message's run. */

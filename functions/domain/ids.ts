@@ -45,9 +45,9 @@ export const latestId = (ids: readonly (string | undefined)[]): string | undefin
     .at(-1)
 
 /**
- * Creates an id for a run. It is greater than `tail`, the last accepted run, and `head`, the last message. `head`
- * counts because imported runs are not in `tail`. If `head` is greater, the id also gets a later time than `head`. So a
- * message whose id is `head` plus one never has the id of the run.
+ * Creates an id for a run. The id is greater than `tail`, the last accepted run, and `head`, the last message. Both are
+ * compared, because `tail` does not include imported runs. If `head` is greater than `tail`, the id also has a later
+ * time than `head`. So the id never equals `head` plus one, which may become the id of a message.
  */
 export function nextRunId(tail: string | undefined, head: string | undefined, now: number): string {
   if (head === undefined || (tail !== undefined && head < tail)) return nextId(tail, now)

@@ -12,8 +12,8 @@ export interface SessionTitle {
 const RANKS: { readonly [source in TitleSource]: number } = { given: 4, agent: 3, model: 2, input: 1 }
 
 /**
- * Whether a title from this source automatically replaces the stored title. A given title stays. An `agent` title
- * replaces an earlier `agent` title. Only `SessionStore.update` changes a given title.
+ * Whether a new title from this source automatically replaces the stored title. An `agent` title replaces an earlier
+ * `agent` title. A `given` title is never replaced automatically: only `SessionStore.update` changes it.
  */
 export function replacesTitle(source: TitleSource, stored: TitleSource | undefined): boolean {
   if (stored === undefined) return true

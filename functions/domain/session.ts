@@ -90,7 +90,7 @@ export interface Session extends SessionKey {
   readonly metadata: JsonObject
   /**
    * Set after a caller that may access only its own owner's sessions has acted in this session. From then on, the
-   * session's runs see no other owner's sessions either, even if their agent may search more.
+   * session's runs cannot see other owners' sessions, even if their agent may search more.
    */
   readonly ownerBound?: true
   /**

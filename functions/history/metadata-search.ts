@@ -19,8 +19,8 @@ interface Dependencies {
  * Searches one page of the index with a metadata filter. The index has no metadata. So the matching sessions are looked
  * up first, and the index searches only these.
  * If too many sessions match, hits of all sessions are searched, and the metadata of their sessions are compared. The
- * number of compared hits per page is limited. The page may then be short or empty although more hits follow: `next` is
- * set. No hit is skipped.
+ * number of compared hits per page is limited. A page may then be short or empty although more hits follow. Its `next`
+ * is set in this case, and no hit is skipped.
  * A session may change after its hits were found, so callers compare the hits with the labels that they show.
  */
 export async function searchWithMetadata(dependencies: Dependencies, query: HistoryQuery): Promise<HistoryPage> {
@@ -75,11 +75,11 @@ async function searchComparing(
     const missing = query.limit - found.length
     const asked = { ...query, ...definedFields({ after }) }
     let page = await index.search({ ...asked, limit: HITS_PAGE })
-    // A page of the index may have few hits, or none, although more follow. So each page counts as a full one.
+    // The index may return few or no hits although more follow. So each page of the index counts as a full one.
     compared += HITS_PAGE
     let fitting = await keepFitting(page.hits)
-    // The index's page has more matching hits than this page needs. Only the index can create the cursor of a shorter page, so
-    // the search is repeated.
+    // If the index's page has more matching hits than are missing, the search is repeated for a shorter page. Only the index
+    // can create the cursor of that page.
     while (fitting.length > missing) {
       const last = fitting[missing - 1]
       page = await index.search({ ...asked, limit: last === undefined ? 1 : page.hits.indexOf(last) + 1 })

@@ -112,8 +112,8 @@ async function entryOf(reader: LogReader, tenant: string, hit: HistoryHit): Prom
 }
 
 /**
- * Returns the fields that come from a hit's own message. They are short, so that a long message is not kept in memory
- * while others are read.
+ * Returns the fields that are read from a hit's own message. The fields are short, so that a long message need not stay
+ * in memory while others are read.
  */
 async function ownPart(
   reader: LogReader,

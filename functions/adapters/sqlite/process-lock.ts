@@ -89,7 +89,7 @@ function lockFreeFile(path: string): DatabaseSync | undefined {
 function lockFile(path: string): DatabaseSync {
   const database = new DatabaseSync(path, { timeout: 0 })
   try {
-    // A journal file on the disk would remain if the process were killed.
+    // The journal is kept in memory. A journal file would remain on the disk if the process were killed.
     database.exec('PRAGMA journal_mode = MEMORY')
     database.exec('BEGIN EXCLUSIVE')
     return database

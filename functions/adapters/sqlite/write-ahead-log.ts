@@ -11,7 +11,8 @@ interface Checkpoint {
  */
 export function emptyLog(database: Database, gate: WriteGate): boolean {
   readOne<Checkpoint>(database, 'PRAGMA wal_checkpoint(PASSIVE)')
-  // With a timeout, the statement would hold the writer's lock while it waits for readers.
+  // The busy timeout is 0 during the checkpoint. Otherwise, the statement would hold the writer's lock while it waits
+  // for readers.
   const { timeout = 0 } = readOne<{ readonly timeout: number }>(database, 'PRAGMA busy_timeout') ?? {}
   database.exec('PRAGMA busy_timeout = 0')
   try {

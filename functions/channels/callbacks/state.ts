@@ -18,7 +18,7 @@ export interface CallbackTarget {
   readonly name: string
   /** The address from the request that started the run. If undefined, the settings give the address. */
   readonly url?: string
-  /** Why the callback is never sent. */
+  /** The reason why the callback was refused; such a callback is never sent. */
   readonly refused?: string
 }
 
@@ -51,7 +51,9 @@ export function destinationOf(target: JsonObject): string {
   return url === undefined ? name : originOf(url)
 }
 
-/** Whether the settings contain this callback. Also true for a refused callback, because it is never sent. */
+/**
+ * Whether the settings contain this callback. True for a refused callback, which is never sent and needs no settings.
+ */
 export function isSendable(target: JsonObject, settings: ReadonlyMap<string, unknown>): boolean {
   const { name, refused } = target as unknown as CallbackTarget
   return refused !== undefined || settings.has(name)

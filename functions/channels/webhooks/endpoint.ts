@@ -135,8 +135,9 @@ interface Remembered {
 }
 
 /**
- * Forgets a delivery that was rejected. If its session is deleted, a repeated delivery needs a new session. An accepted
- * delivery is remembered even if its session is deleted, so that a repetition starts nothing.
+ * Runs `accept`. If the delivery is rejected, forgets it: if its session is deleted later, a repetition needs a new
+ * session. If the session is deleted already, the delivery may have been accepted earlier. Such a delivery is
+ * remembered, so that a repetition starts nothing.
  */
 async function forgettingRefused<Result>(
   { received, deletion }: Pick<WebhookDependencies, 'received' | 'deletion'>,

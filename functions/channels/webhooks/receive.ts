@@ -95,7 +95,7 @@ export async function liveSessionOf(
     if ((await sessions.read(key)) !== undefined) return session
     if ((await deletion.state(key)) !== undefined) continue
     free ??= session
-    // A replacement session stays in use after the 30 days.
+    // If the first id is free, its replacement is looked up too: a replacement session stays in use after the 30 days.
     if (number > 1) break
   }
   return free ?? name

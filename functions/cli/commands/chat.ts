@@ -68,7 +68,10 @@ async function turn(client: Client, session: string, input: string, options: Cha
   return finish(client, session, await watch(client, session, open, shown, options), shown, options)
 }
 
-/** Continues a run until it ends, or until it waits for a result that this command cannot give. */
+/**
+ * Follows a run until it ends. Asks the person about the calls that the run waits for. If the person cannot be asked or
+ * gives no answer, returns the paused run.
+ */
 async function finish(client: Client, session: string, run: Run, shown: Shown, options: ChatOptions): Promise<Run> {
   let now = run
   while (!isOver(now)) {
@@ -94,7 +97,10 @@ export const isOver = ({ status }: Run): boolean => ['completed', 'failed', 'can
 
 type Open = (signal: AbortSignal) => AsyncIterable<FollowedEvent>
 
-/** Shows events until they end. The first Ctrl-C cancels the run. The second one stops watching the run. */
+/**
+ * Shows the events of a run until the stream ends. The first Ctrl-C cancels the run. The second one stops watching the
+ * run.
+ */
 async function watch(client: Client, session: string, open: Open, shown: Shown, options: ChatOptions): Promise<Run> {
   const leave = new AbortController()
   const printer = createRunPrinter()

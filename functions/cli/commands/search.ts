@@ -94,7 +94,7 @@ const neighbour = (of: SearchHit['before']): string | undefined =>
     ? undefined
     : onOutput('dim', `  ${of.label}: ${oneLine(readableText(ROLES[of.label], of.text), NEIGHBOUR_WIDTH)}`)
 
-/** Returns the word in colour, or the mark if the output has no colours. */
+/** Returns the word in colour. If the output has no colours, returns `mark`, which is the word between its marks. */
 function marked(mark: string, word: string): string {
   const coloured = onOutput(['bold', 'yellow'], word)
   return coloured === word ? mark : coloured

@@ -24,16 +24,15 @@ const PAGE = 20
 /** Shows the newest messages of a session, and then follows each of its runs, until `signal` aborts. */
 export async function tail(client: Client, session: string, options: TailOptions, signal: AbortSignal): Promise<void> {
   const json = options.json === true
-  // The runs are listed before the messages are read. So if the list shows a run as ended, no message of the run is
-  // stored after the read.
+  // The runs are listed before the messages are read. So all messages of a run that the list shows as ended are stored
+  // before this read.
   const { data } = await client.listRuns(session, { limit: PAGE })
   const messages = await showNewest(client, session, { limit: options.limit, json })
   // The ids of shown events are kept, because a paused run is followed again after each pause.
   const shown = new Set(messages.flatMap(eventsOf))
   const after = eventsOf(messages.at(-1))[0]
   const ended = new Set(data.filter(isOver).map(({ id }) => id))
-  // Following starts at the first unfinished run, because a later queued run may be cancelled before an earlier run
-  // ends.
+  // Starts at the oldest unfinished run. A newer run may have ended earlier, because a queued run can be cancelled.
   let from = (data.findLast((run) => !isOver(run)) ?? data[0])?.id ?? ''
   while (!signal.aborted) {
     const runs = await runsFrom(client, session, from, signal)
@@ -52,8 +51,8 @@ interface Followed {
   /** Ids of the events that have been shown. */
   readonly shown: Set<string>
   /**
-   * Id of an event of the newest message that was shown at the start. Events of that message's run are read from the
-   * message's round on.
+   * Id of an event of the newest message that was shown at the start. For the run of this message, events are read from
+   * the message's round on.
    */
   readonly after: string | undefined
   readonly json: boolean

@@ -11,8 +11,8 @@ type Message = FileSession['messages'][number]
 /** The result of comparing a file with its session. */
 export interface Compared {
   /**
-   * The first of the compared messages that the session does not have. Unless `isNext` is true, the file has changed
-   * since the earlier import.
+   * The first of the compared messages that the session does not have. If `isNext` is false, the file has changed since
+   * the earlier import.
    */
   readonly parted: Message | undefined
   /**

@@ -160,7 +160,7 @@ type Read = Omit<Transcript, 'metadata'> & {
   readonly earlier?: () => Transcript['messages']
 }
 
-/** Kinds of files that do not imply a program, or whose messages name their agents. */
+/** Kinds of files that are not written by one known program, or whose messages name their agents. */
 const WITHOUT_PROGRAM = new Set<Kind>(['native', 'openai'])
 
 /** Sets the program's name as the agent of the leader's messages. */

@@ -21,8 +21,8 @@ export interface Target {
 }
 
 /**
- * Whether every other conversation would fail with this error too. True if the program, or another server at its address,
- * rejects all conversations.
+ * Whether this error would occur for every other conversation, too. True if the program, or another server at its
+ * address, rejects all conversations.
  */
 export const isForAll = (error: unknown): boolean =>
   error instanceof ApiProblem &&
@@ -53,8 +53,8 @@ export const clientOf = ({ url, key }: Target): Client =>
   })
 
 /**
- * Rejects before the import if no file could be imported. Also rejects a key that has only the scope `write`, because a
- * repeated import must read stored messages.
+ * Checks the program before an import: rejects if no file could be imported. Rejects for a key that has only the scope
+ * `write`, because a repeated import must read stored messages.
  */
 export async function requireRights(client: Client): Promise<void> {
   try {
@@ -121,7 +121,8 @@ async function uploadOnce(way: Way, file: FileSession, partedAt?: CountedMessage
     messages += await sendDropped(way, session, dropped)
     await nameParser(way, session, there)
   }
-  // Late results are sent before the other messages, because the model's answer follows the result that it is based on.
+  // Late results are sent before the other messages, because the model's answer must follow the result on which it is
+  // based.
   for (const result of late) messages += await sendLate(way, session, result)
   messages += await sendFrom(way, session, { there, ...(parted && { before: there - parted.place }) })
   return { messages }
@@ -133,7 +134,7 @@ async function uploadOnce(way: Way, file: FileSession, partedAt?: CountedMessage
  */
 function isAsBefore({ isLog, messages, stored, metadata }: FileSession, there: number, known: Metadata): boolean {
   const isSame = there === stored && plainFile(known) === plainFile(metadata)
-  // The last result may belong to a call that was closed before. Then the session's messages must be read.
+  // The last message may be the result of a call that was closed earlier. Then the session's messages must be read.
   return isLog && isSame && messages.at(-1)?.call === undefined
 }
 
@@ -187,8 +188,8 @@ async function sendLate({ client, source }: Way, { id, format }: FileSession, la
 }
 
 /**
- * Returns the index of the first message to send. It is the start of the continued turn. If the new messages name
- * results of an earlier turn, it is the start of that turn.
+ * Returns the index of the first message to send: the start of the turn that the new messages continue. If the new
+ * messages name rows of an earlier turn, returns the start of that turn.
  */
 function firstToSend(messages: FileSession['messages'], there: number): number {
   const news = messages.filter(({ place }) => place >= there)
@@ -242,8 +243,8 @@ async function create(client: Client, session: FileSession, owner?: string): Pro
 }
 
 /**
- * Replaces the error `session_not_found` for a session that could not be created either. Its id belongs to another
- * owner, or to a session that was deleted less than 30 days ago.
+ * Explains the error `session_not_found` of a session whose id could not be used for a new session. The id belongs to
+ * another owner, or to a session that was deleted less than 30 days ago.
  */
 async function seen<Response>(response: Promise<Response>): Promise<Response> {
   try {

@@ -7,9 +7,9 @@ export interface RequestRate {
 
 /**
  * Computes the parameters of a cap on requests per second (generic cell rate algorithm). For each key, a store keeps
- * the time at which the next request of an even flow would be due. A request is accepted while that time is at most
- * `early` away, and moves the time by `interval`. So a key may burst up to one second's worth of requests, and at least
- * one.
+ * the time at which the next request of an even flow would be due. A request is accepted if this time is at most
+ * `early` in the future. The store then adds `interval` to the time. So a key may burst up to one second's worth of
+ * requests, and at least one.
  */
 export function requestRate(requestsPerSecond: number): RequestRate {
   const interval = Math.floor(1_000_000 / requestsPerSecond)

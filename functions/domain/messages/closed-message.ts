@@ -14,8 +14,8 @@ export interface ClosedMedia {
 export type ClosedPart = TextPart | ClosedMedia
 
 /**
- * A call that a member may work for, or whose result has sources. The result, all messages of that member, and the
- * completion that numbers the sources share one object.
+ * A call that a member may work for, or whose result has sources. One object identifies the call in its result, in all
+ * messages of that member, and in the completion that numbers the sources.
  */
 export interface MemberCall {
   readonly toolCallId: string
@@ -39,7 +39,7 @@ interface ClosedBase {
   readonly parentToolCallId?: string
   /** The call with the id `parentToolCallId`, if its result is earlier in the import. */
   readonly parent?: MemberCall
-  /** The round within the run; by default counted by the import. */
+  /** The round within the run. By default, the import counts the rounds. */
   readonly round?: number
   /** Creation time in milliseconds since 1970; by default the time of the import. */
   readonly createdAt?: number

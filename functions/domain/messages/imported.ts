@@ -7,8 +7,8 @@ export interface ImportName {
   /** Hash of the request's body. Two bodies under one key are a conflict. */
   readonly bodyHash: string
   /**
-   * Whether the import is remembered for as long as the session exists. Otherwise it is remembered for as long as
-   * idempotency keys are.
+   * Whether the import is remembered as long as the session exists. If false, it is remembered as long as an
+   * idempotency key.
    */
   readonly forGood: boolean
 }
@@ -21,7 +21,7 @@ export interface ImportProgress {
   readonly first: string
   readonly last: string
   readonly run: string
-  /** Set if other messages are between the messages of the import: the ranges of the import's messages, newest last. */
+  /** The ranges of the import's messages, newest last. Set if other messages are between the import's messages. */
   readonly stretches?: readonly Range[]
 }
 
@@ -32,23 +32,21 @@ export interface Range {
 }
 
 /**
- * Maximum number of ranges. Above this limit, the oldest ranges are joined, which then include the messages between
- * them.
+ * Maximum number of ranges. Above this limit, the oldest ranges are joined. A joined range includes the messages
+ * between its parts.
  */
 const MAX_RANGES = 16
 
 /** One step of an import. */
 export interface ImportStep {
   /**
-   * At most 85 messages and runs together; a completion that records source numbers counts twice. About 1 MB, unless
-   * one round is longer. Ids are ascending, and greater than the log's last id and the ids of their runs. No call is
-   * open. The numbers of each completion are consecutive, and no other source of the session has them.
+   * The messages of the step. Together with its runs, they are at most 85; a completion that records source numbers
+   * counts twice. They have about 1 MB, unless one round is longer. Their ids are ascending, and greater than the log's
+   * last id and the ids of their runs. No call is open. The source numbers of each completion are consecutive, and no
+   * other source of the session has them.
    */
   readonly messages: readonly Message[]
-  /**
-   * Set if the first run of the step supersedes the runs from `from` on. These runs are already stored, and are the
-   * last ones of the log.
-   */
+  /** Set if the first run of the step supersedes stored runs: those from `from` to the end of the log. */
   readonly replaces?: { readonly by: string; readonly from: string }
   /** The runs of the messages, updated for this step. Their ids are greater than those of the session's runs. */
   readonly runs: readonly { readonly run: Run; readonly isNew: boolean }[]
@@ -60,7 +58,10 @@ export interface ImportStep {
   readonly taken?: number
   /** Whether other messages were stored after the earlier progress and before this step. */
   readonly isApart?: boolean
-  /** Set if further steps of a copy follow. The expiry of a session that awaits the copy is then only postponed. */
+  /**
+   * Set if the step is a part of a copy, and further steps follow. Such a step only postpones the expiry of the session
+   * that awaits the copy.
+   */
   readonly isPartOfCopy?: boolean
 }
 

@@ -144,8 +144,8 @@ interface MessageBase {
    */
   readonly recordedAt?: number
   /**
-   * The position of the message's event among the events of its run; for a call, of its end event. Absent if no holder
-   * emitted the event.
+   * The position of the message's event among the events of its run. For a call, this is the position of the call's end
+   * event. Absent if no holder emitted the event.
    */
   readonly position?: EventPosition
 }
@@ -169,7 +169,7 @@ export interface AssistantMessage extends MessageBase {
   /** The number of the attempt that returned this completion. Absent for the first attempt. */
   readonly attempt?: number
   readonly usage?: Usage
-  /** Numbers of the sources that the request for this message used for the first time. This message records them. */
+  /** Numbers of the sources that were first used in the request for this message. This message records the numbers. */
   readonly numbered?: readonly NumberedSources[]
   /** Set if the thread of this message has searched the history before: the text may repeat search results. */
   readonly searched?: true

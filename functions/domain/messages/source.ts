@@ -28,12 +28,15 @@ export interface NumberedSources {
  */
 export const MAX_NUMBERED_RESULTS = 2_000
 
-/** Number of rows for the source numbers of these results. An imported completion may record more than one row can hold. */
+/**
+ * Number of rows that the source numbers of these results need. An imported completion may record more numbers than one
+ * row can hold.
+ */
 export const rowsOfNumbers = (results: number): number => Math.ceil(results / MAX_NUMBERED_RESULTS)
 
 /**
- * Highest number that is accepted from another log. Numbers assigned after it still fit into the nine digits of a
- * citation.
+ * Highest source number that is accepted from another log. Numbers that are assigned later are higher, and still fit
+ * into the nine digits of a citation.
  */
 export const HIGHEST_NUMBER = 100_000_000
 

@@ -28,8 +28,9 @@ export function attemptNumber({ generation, discarded, ...state }: AttemptState)
 }
 
 /**
- * The first generation that could request the thread's next completion. No write of another thread changes it, so all
- * holders that request this completion derive an equal value. Undefined for a run that an earlier version started.
+ * The first generation that could request the thread's next completion. It does not depend on writes of other threads,
+ * so all holders that request this completion compute an equal value. Undefined for a run that an earlier version
+ * started.
  */
 function firstGeneration({ run, completions }: Pick<AttemptState, 'run' | 'completions'>): number | undefined {
   const pause = run.notices?.findLast(({ type }) => type === 'run.paused')
@@ -37,7 +38,7 @@ function firstGeneration({ run, completions }: Pick<AttemptState, 'run' | 'compl
   const generations = [
     run.startGeneration,
     ...completions.map(({ position }) => position?.generation),
-    // Releasing the lease raises the generation, and so does acquiring the lease again.
+    // After the pause, the lease was released and acquired again. Each of the two raised the generation by one.
     paused === undefined ? undefined : paused + 2,
   ].filter((one) => one !== undefined)
   return generations.length === 0 ? undefined : Math.max(...generations)

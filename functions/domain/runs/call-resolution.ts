@@ -12,8 +12,8 @@ export type Resolution =
   | {
       readonly toolCallId: string
       /**
-       * Id of the call's row. Default: the run's latest waiting call with this call id. If none is waiting, the latest
-       * call with this id.
+       * Id of the call's row. If absent, the resolution is for the run's latest waiting call with this call id. If no
+       * such call waits, it is for the latest call with this id.
        */
       readonly messageId?: string
       readonly kind: 'result'

@@ -71,7 +71,7 @@ const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) ==
 const fromRound = (settings: RunSettings | null, round: number): RunSettings | undefined =>
   settings?.toolChoice === undefined ? (settings ?? undefined) : { ...settings, choiceRound: round }
 
-/** Starts a run when it is accepted, for the holder of this generation. Its input becomes a message of the log. */
+/** Starts a run for the holder of this generation. Removes the run's input, because it becomes a message of the log. */
 export function startedRun({ input: _, ...queued }: Run, now: number, startGeneration: number): Run {
   return { ...queued, status: 'running', startedAt: now, startGeneration }
 }
@@ -123,8 +123,8 @@ export function pausedRun(
 }
 
 /**
- * Resumes a run for the holder of this generation. If the run has no message since its last resumption, no event is
- * added.
+ * Resumes a run for the holder of this generation. Adds no `run.resumed` notice if the last resumption has one and the
+ * run has no message since then.
  */
 export function resumedRun(run: Run, head: string | undefined, generation: number): Run {
   const { notices = [] } = run

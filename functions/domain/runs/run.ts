@@ -113,7 +113,7 @@ export interface Run {
   readonly input?: RunInput
   /** The API key whose cap on active runs includes this run. */
   readonly keyId?: string
-  /** The channel of the run's delivery, which has the run's id. */
+  /** The channel of the run's delivery. The delivery has the run's id. */
   readonly delivery?: string
   readonly mergedInto?: string
   /** The id of the message that the input of a merged run became. Absent in runs of earlier versions. */

@@ -6,13 +6,14 @@ export interface TimeLimit {
   readonly signal: AbortSignal
   /** Restarts the timeout. */
   restart(): void
-  /** Ends the limit: nothing aborts any more, and its memory is released. */
+  /** Ends the limit: its signal no longer aborts, and its memory is released. */
   end(): void
 }
 
 /**
- * Limits the time of work that must also stop when `signal` aborts. Call `end` when the work is done. The platform's
- * composed signals and timeouts would stay in memory until the timeout, even if the work ended long before.
+ * Limits the time of work that must also stop when `signal` aborts. Call `end` when the work is done. `AbortSignal.any`
+ * and `AbortSignal.timeout` are not used, because they would stay in memory until the timeout, even after the work has
+ * ended.
  */
 export function limitTime(signal: AbortSignal, milliseconds: number, late: () => Error): TimeLimit {
   const limited = new AbortController()

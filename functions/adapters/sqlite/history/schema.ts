@@ -173,10 +173,10 @@ CREATE INDEX historyMessagePrints ON historyMessages (print);
 `
 
 /**
- * If a message changes while words of its documents are pending, its mark now records this: `documents` is -1. Owners
- * get the document count of their sessions. While a session was being deleted, older programs counted its documents for
- * a hash of its owner instead of the owner. They never removed the hash's row and words. Rows without a session are
- * removed, and so are owners' words without a word or an owner.
+ * If a message changes while words of its documents are pending, its mark records the change: `documents` is -1. The
+ * document count of each owner becomes the sum over the owner's sessions. While a session was being deleted, older
+ * programs counted its documents for a hash of its owner instead of the owner. They never removed the hash's row and
+ * words. Rows without a session are removed, and so are owners' words without a word or an owner.
  */
 export const HISTORY_PENDING_WORDS_SCHEMA = `
 DROP TRIGGER markChanged;

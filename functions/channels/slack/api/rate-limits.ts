@@ -19,7 +19,7 @@ const OTHERS = 50
 const MINUTE_MS = 60_000
 /** Limit of a `Retry-After`. A longer one could block a method for the rest of the process's life. */
 const MAX_PAUSE_MS = 3_600_000
-/** Queues kept in memory; beyond this limit, the oldest are dropped. */
+/** Maximum number of queues in memory. Beyond this limit, the oldest queues are dropped. */
 const MAX_QUEUES = 1_000
 
 export interface RateLimits {

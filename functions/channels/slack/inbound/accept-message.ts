@@ -42,8 +42,8 @@ export async function isForBot(
 ): Promise<boolean> {
   if (message.user === workspace.bot || !(await isAddressed(dependencies, workspace, message))) return false
   const { botId, user, isDirect } = message
-  // A message that an app posted counts as a person's message in two cases. In a direct conversation, only the person writes.
-  // Our own app can post as another user only with that user's token.
+  // A message that an app posted counts as a person's message in two cases. First, in a direct conversation, where only
+  // the person writes. Second, if our own app posted it: our app can post as a user only with that user's token.
   if (botId === undefined || isDirect || botId === workspace.botId) return true
   return dependencies.people.isPerson(workspace, user)
 }
@@ -83,8 +83,8 @@ export async function acceptMessage(
 
 /**
  * Returns the thread's session. Creates a missing session if the limits allow a new run. Returns undefined if the
- * session was deleted. The session records its first message, because the input of that message also contains the
- * thread's earlier messages.
+ * session was deleted. A new session records the message that created it, because the input of this message must also
+ * contain the thread's earlier messages.
  */
 async function enterThread(
   { settings, sessions, service, caps, agents }: AcceptMessageDependencies,

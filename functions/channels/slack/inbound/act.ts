@@ -202,7 +202,7 @@ async function decide(
     // Ignored: the call was decided elsewhere, or the run no longer waits for it.
     if (!(error instanceof TooltrailError) || error.retryable || error.code === 'storage_failed') throw error
   }
-  // The decision is read from the log, because another person may have decided before.
+  // Reads the decision from the log, because another person may have decided earlier.
   const now = await reader.message(session, call.id)
   return decided(action, now?.role === 'tool' ? now : call)
 }

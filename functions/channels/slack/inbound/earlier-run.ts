@@ -5,8 +5,8 @@ import type { Outbox } from '../../../ports/outbox.ts'
 import { REPLY_KIND } from './submit-message.ts'
 
 /**
- * Up to this age of a row, the store certainly still has the idempotency key of the row's run. The store keeps a key
- * for 24 hours.
+ * Maximum age of a row up to which the store certainly still has the idempotency key of the row's run. The store keeps
+ * a key for 24 hours.
  */
 const KEY_KNOWN_MS = 23 * 3_600_000
 /** Largest difference between the clocks of two processes. */
@@ -15,9 +15,10 @@ const CLOCK_SKEW_MS = 3_600_000
 const PAGE = 100
 
 /**
- * Whether an earlier worker of this row accepted the row's run, but crashed before it recorded the run. Returns false in the
- * first 23 hours, because the idempotency key detects a repetition during that time. Later, the run's reply is searched in the
- * outbox, where it stays as long as the session exists. `isReply`: whether a delivery is the reply of that run.
+ * Whether an earlier worker of this row accepted the row's run, but crashed before it recorded the run. Returns false
+ * in the first 23 hours, because the idempotency key detects a repetition during that time. Later, searches the outbox
+ * for the run's reply, which stays there as long as the session exists. `isReply`: whether a delivery is the reply of
+ * that run.
  */
 export async function hasEarlierRun(
   { outbox, clock }: { readonly outbox: Pick<Outbox, 'list'>; readonly clock: Clock },

@@ -27,7 +27,7 @@ export interface SlackMessage extends Thread {
   /** The app that posted the message: a bot, or a person's own client. */
   readonly botId?: string
   readonly isDirect: boolean
-  /** Whether Slack itself reports that the bot is mentioned. */
+  /** Whether the message came in Slack's event for a mention of the bot (`app_mention`). */
   readonly isMention: boolean
 }
 

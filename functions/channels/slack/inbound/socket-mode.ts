@@ -12,7 +12,7 @@ import { jsonText } from '../../../log/json/well-formed.ts'
 const OPENING_MS = 10_000
 /** Milliseconds without any traffic after which a connection counts as dead. Slack pings at least twice a minute. */
 const QUIET_MS = 90_000
-/** Node's diagnostics channel for pings, which it answers by itself. */
+/** Node's diagnostics channel that reports pings. Node itself answers the pings. */
 const PINGS = 'undici:websocket:ping'
 /** Limit of a message, in characters. Slack's events are far smaller; the HTTP endpoint has the same limit. */
 const MAX_MESSAGE_CHARACTERS = 4 * 1024 * 1024

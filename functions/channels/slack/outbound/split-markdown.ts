@@ -150,7 +150,8 @@ function blockAt(text: string, place: number): Partial<Pick<Line, 'fence' | 'hea
   let last: Line | undefined
   for (const line of linesOf(text, place)) last = line
   if (last === undefined) return {}
-  // Each line has the fence that is open at its start. The fence that is open after the last line must be computed.
+  // A line records the fence that is open at its start. At the end of the text, the fence that is open after the last
+  // line must be computed.
   const isWhole = place === text.length && last.at < place
   return { fence: isWhole ? fenceAfter(last.text, last.fence, last.inList) : last.fence, head: last.head }
 }

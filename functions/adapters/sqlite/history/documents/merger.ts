@@ -5,7 +5,8 @@ import { createHistoryTables } from './tables.ts'
 /** Updates the full-text tables to the state of the log. */
 export interface HistoryMerger {
   /**
-   * Indexes all messages that are already marked, of this tenant or of all. Rejects if the tables cannot be written.
+   * Indexes the messages that are marked as not yet indexed when `merge` is called: those of `tenant`, or of all
+   * tenants if it is undefined. Rejects if the tables cannot be written.
    */
   merge(tenant: string | undefined): Promise<void>
   /** Stops indexing, and resolves when no work is in progress. The remaining messages stay marked. */

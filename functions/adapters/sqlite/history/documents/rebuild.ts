@@ -5,7 +5,8 @@ import type { HistoryProjection } from './projection.ts'
 import { removeUnusedWords } from '../vocabulary/unused-words.ts'
 
 /**
- * Messages that are marked at a time. The words of about as many messages are stored together (`pending-messages.ts`).
+ * Number of messages that are marked in one transaction. It is close to the number of messages whose words are stored
+ * together (`pending-messages.ts`).
  */
 const PAGE = 1_000
 /** Messages that are removed per transaction. */

@@ -25,10 +25,10 @@ export const needsReindex = (database: Database): boolean =>
   readOne(database, 'SELECT 1 FROM historyReindex LIMIT 1') !== undefined
 
 /**
- * Indexes messages again whose tokens an earlier version made. Only messages with characters outside ASCII need this.
- * They are indexed a page at a time, and searches continue. The progress is stored with the marks of a page, so a later
- * program continues where a killed program stopped. A failure is reported. The work is retried after a backoff until
- * all messages are indexed, or until `closed` aborts.
+ * Indexes messages again if their tokens come from an earlier version of the tokenizer. Only messages with characters
+ * outside ASCII need this. They are indexed a page at a time, and searches continue. The progress is stored with the
+ * marks of a page, so a later program continues where a killed program stopped. A failure is reported, and the work is
+ * retried after a backoff. It ends when all messages are indexed, or when `closed` aborts.
  */
 export async function reindexMessages(dependencies: ReindexDependencies): Promise<void> {
   const { closed, clock, report } = dependencies
@@ -90,8 +90,8 @@ function readPage(database: Database): Page | undefined {
 }
 
 /**
- * Marks the messages of a page, unless another process has done so. After the last page, all cursors become invalid,
- * because documents have new numbers.
+ * Marks the messages of a page, unless another process has already stored this page. After the last page, all cursors
+ * become invalid, because the documents have new numbers.
  */
 function storePage(database: Database, { after, last, numbers }: Page): void {
   const done = 'SELECT 1 FROM historyReindex WHERE done = ?'

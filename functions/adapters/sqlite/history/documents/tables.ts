@@ -30,8 +30,8 @@ import { createVocabularyWriter, type VocabularyWriter } from '../vocabulary/voc
 /** SQLite's value for no limit. */
 const ALL = -1
 /**
- * Converts a limit of documents to a limit of words: a removal that may remove n documents may remove this many times n
- * words of a deleted session. Removing a word takes some tenths of a millisecond.
+ * Limit of a deleted session's words that a removal removes, as a multiple of the removal's limit of documents.
+ * Removing a word takes some tenths of a millisecond.
  */
 const WORDS_A_DOCUMENT = 3
 
@@ -42,8 +42,8 @@ const WORDS_A_DOCUMENT = 3
  */
 export interface HistoryTables {
   /**
-   * Reads the words of a document before it is put. Reading takes as long as writing the words, and a transaction need
-   * not wait for it.
+   * Reads the words of a document. Call it before the transaction that puts the document: reading takes as long as
+   * writing the words, and would make the transaction longer.
    */
   prepare(document: HistoryDocument): void
   /**
@@ -51,7 +51,7 @@ export interface HistoryTables {
    * searchable, except for typo and prefix matches, which need `flushPendingWords`.
    */
   put<Result>(work: (batch: HistoryBatch) => Result): Result
-  /** Adds the words of all documents that were put to the vocabularies of their sessions, owners and tenants. */
+  /** Updates the vocabularies of sessions, owners and tenants with the words of all documents that were put. */
   flushPendingWords(): void
   /**
    * Removes up to `limit` documents of the message. With the last document of a session, the session's words are
@@ -62,7 +62,8 @@ export interface HistoryTables {
   /** Removes the message from the tables, and returns the number of its documents. */
   remove(key: SessionKey, messageId: string): number
   /**
-   * Drops the cached data and the pending words. Call it after a rollback of these tables, because both are wrong then.
+   * Drops the cached data and the pending words. Call it after a rollback of these tables, because both may then differ
+   * from the tables.
    */
   undone(): void
 }
@@ -165,7 +166,8 @@ function createBatch({ database, reader, vocabulary, wordsOf, pending }: Batchin
     const [document] = documents
     if (document !== undefined)
       return putSome({ database, reader, wordsOf, gathered: gather(document) }, { key, messageId, documents }, part)
-    // Most messages without documents never had any, so the batch remains open.
+    // Most messages without documents never had any. Then nothing is removed, and the current batch need not be written
+    // yet.
     if (!isIndexed(database, key, messageId)) return
     // The current batch is written first, because the removal must find all other documents of the session.
     end()

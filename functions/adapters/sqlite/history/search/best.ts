@@ -59,8 +59,8 @@ interface Depth {
 
 const USUAL: Depth = { dense: 150, enough: 40, scored: 100 }
 /**
- * Limits for a search whose results are mostly self-references. The real events then rank below them, or use other
- * words.
+ * Larger limits for a search whose results are mostly self-references. The events that such results repeat then rank
+ * below them, or use other words.
  */
 const RESCORE_DEPTH: Depth = { dense: 800, enough: Infinity, scored: 1_000 }
 
@@ -123,8 +123,8 @@ async function bestWithin(search: Search, matching: Matching, depth: Depth): Pro
 }
 
 /**
- * Returns the events of these documents, ordered by score. `readWindows`: set if the entries beside these events count,
- * too.
+ * Returns the events of these documents, ordered by score. If `readWindows` is set, the entries beside an event count
+ * towards its score.
  */
 export const scoredBy = (
   { database, query, parsed, audience }: Search,

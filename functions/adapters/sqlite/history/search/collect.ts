@@ -63,7 +63,7 @@ export async function collect(search: Search, wanted: Wanted): Promise<Collected
   }
 }
 
-/** Whether an earlier page has a hit in the session. The walk visits such a hit before this step. */
+/** Whether an earlier page has a hit in the session: a hit that the walk visits before this step. */
 async function isShownBefore(search: Search, { walk, listing }: Wanted, step: Step, session: string): Promise<boolean> {
   const { scope, filters } = search.query
   const expression = listing.expression(withinSession(boundsOf(scope, filters), scope.tenant, session))

@@ -23,9 +23,9 @@ interface Dependencies {
 const WAIT_MS = 5_000
 
 /**
- * Creates a search of the full-text tables in the log's own database. It finds everything that was acknowledged before
- * it starts. There are two exceptions: indexing takes longer than a search may wait, or a new version of the tokenizer
- * is still being applied.
+ * Creates a search of the full-text tables in the log's own database. A search finds everything that was acknowledged
+ * before it starts, with two exceptions. It may miss entries if indexing takes longer than a search may wait. It may
+ * also miss entries while a new version of the tokenizer is still being applied.
  */
 export function createSqliteHistoryIndex({ database, history, clock }: Dependencies): HistoryIndex {
   const vocabulary = createVocabulary(database)

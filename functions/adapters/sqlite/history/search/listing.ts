@@ -13,11 +13,14 @@ export interface Listing {
   readonly terms: readonly PlannedTerm[]
   /** Returns the match expression for the listing's documents, within bounds. */
   expression(bounds: Bounds): string
-  /** Returns the hit of an event; undefined if the event's documents do not really match. */
+  /** Returns the hit of an event; undefined if the texts of its documents do not match the query. */
   judge(documents: readonly FoundDocument[]): Promise<ScoredEvent<FoundDocument> | undefined>
 }
 
-/** Lists the matches of this stage. If the stage has no expression, lists the matches of the next stricter stage. */
+/**
+ * Creates the listing of a stage, which is an index into `STAGES`. If the stage has no expression of its own, uses the
+ * expression of the next stricter stage.
+ */
 export function stageListing(search: Search, terms: readonly PlannedTerm[], stage: number): Listing {
   const matching = matchingOf(search, terms)
   return {
@@ -57,7 +60,7 @@ export function strictestListing(search: Search): Listing | undefined {
   })
 }
 
-/** Lists the documents with the symbols of a query without words. An empty query matches everything. */
+/** Lists the documents that contain the symbols of a query without words. An empty query matches everything. */
 export function wordlessListing({ query, parsed }: Search): Listing | undefined {
   if (parsed.literal !== '' && parsed.symbols.length === 0) return undefined
   const pieces = parsed.literal === '' ? [] : parsed.literal.split(' ')

@@ -40,8 +40,8 @@ export function matchExpression(matching: Matching, stage: Stage): string | unde
     return bounded(matching, `(${content.map(termExpression).join(' AND ')})`)
   }
   const parts = rareParts(terms, MIN_ANY)
-  // A part of a compound matches more documents than the whole term, so it is tried even if it is the only part. It
-  // finds names that were typed only partly.
+  // A part may be a word of a compound, which matches more documents than the whole term. So a single part is tried
+  // unless it equals the only term. This finds names that were typed only partly.
   const [only] = parts
   const isSame = parts.length === 1 && terms.length === 1 && terms[0] && only?.expression === termExpression(terms[0])
   if (parts.length === 0 || isSame === true) return undefined
@@ -58,8 +58,8 @@ export interface RarePart {
 }
 
 /**
- * Returns the rarest terms, and the rarest words of compounds, at least `least` of them. Together they occur in few
- * documents. Each of them is matched separately.
+ * Returns the rarest terms and the rarest words of compounds, as many as together occur in few documents. Returns at
+ * least `least` of them, even if these are common. Each of them is matched separately.
  */
 export function rareParts(terms: readonly PlannedTerm[], least: number): RarePart[] {
   const parts = terms
@@ -80,8 +80,8 @@ export function rareParts(terms: readonly PlannedTerm[], least: number): RarePar
 export const partExpression = (matching: Matching, part: RarePart): string => bounded(matching, part.expression)
 
 /**
- * Returns expressions that select the documents to read first when very many documents match. These documents contain
- * the literal query, contain its words near each other, or are calls with all its words.
+ * Returns expressions that select the documents to read first when very many documents match. Such a document contains
+ * the literal query, contains the query's words near each other, or is a tool call that contains all these words.
  */
 export function denseExpressions(matching: Matching): string[] {
   const { query, terms } = matching

@@ -20,14 +20,14 @@ export interface Step extends WalkPlace {
   readonly documents: readonly FoundDocument[]
 }
 
-/** Returns the match expression of a walk, which may change while the walk runs. */
+/** Returns the current match expression of a walk. The expression may change while the walk runs. */
 export type Expression = () => string
 
 /** Visits each matching event once. */
 export interface Walk {
-  /** Yields the events after a position, or all. Returns whether the walk reached its end. */
+  /** Yields all events, or those after a position. Returns whether the walk reached its end. */
   steps(expression: Expression, from: WalkPlace | undefined): Generator<Step, boolean>
-  /** Returns matching documents that the walk visits before this step, up to a maximum number. */
+  /** Returns documents that match the expression and that the walk visits before this step, up to a maximum number. */
   before(expression: string, step: Step): number[]
 }
 

@@ -34,7 +34,7 @@ export interface Audience {
   readonly tokens: readonly string[]
   /** Number of documents in the audience. */
   readonly documents: number
-  /** Changes with every change of the tenant's documents. */
+  /** A value that changes whenever the tenant's documents change. */
   readonly version: string
 }
 

@@ -99,8 +99,8 @@ export function createKnownWords(database: Database, { word }: Pick<DocumentRead
       left.set(tenant, lastWord(database, tenant))
     },
     /**
-     * Makes all marks invalid. Call it after a rollback. If another process then adds as many words as were rolled
-     * back, the id of the last word does not show the change.
+     * Makes all marks invalid. Call it after a rollback. Otherwise, a change by another process could remain unnoticed:
+     * if that process adds as many words as were rolled back, the id of the last word is as before.
      */
     doubt: (): void => left.clear(),
   }

@@ -51,7 +51,7 @@ function removeSomeWords(database: Database, after: number): number | undefined 
     return audience === undefined || !hasWord(database, audience, word)
   })
   for (const one of unused) removeWord(database, one)
-  // Other processes remember the tenant's words by marks (`known-words.ts`). This makes their marks invalid.
+  // Other processes remember the tenant's words by marks (`known-words.ts`). Reserving an id makes these marks invalid.
   for (const tenant of new Set(unused.map((one) => one.tenant))) reserveWords(database, tenant, 1)
   return words.at(-1)?.id
 }

@@ -110,8 +110,8 @@ function listOf(lists: Map<number, string[]>, owner: number): string[] {
 }
 
 /**
- * Adds the new words with ids from `first` on. Each table is written in order and in one statement, and few words are
- * read back.
+ * Adds the new words with ids from `first` on. Each table is written in order and in one statement. Ids of words are
+ * looked up only if the tenant already has some of the words.
  */
 function addFresh(
   database: Database,

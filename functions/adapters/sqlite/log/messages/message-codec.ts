@@ -9,7 +9,7 @@ export interface MessageColumns extends Pick<Message, 'id' | 'runId' | 'role' | 
   readonly generation?: number
 }
 
-/** Encodes the other fields as JSON, so that NUL and lone surrogates are preserved. */
+/** Encodes the fields that have no column of their own. JSON preserves NUL and lone surrogates. */
 export function encodeBody(message: Message): string {
   const columns: Record<keyof MessageColumns, undefined> = {
     id: undefined,

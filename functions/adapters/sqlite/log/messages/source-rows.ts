@@ -14,8 +14,8 @@ export function readNumbers(
   session: number,
   { order, after = 0, limit }: Parameters<LogReader['sources']>[1],
 ): Awaited<ReturnType<LogReader['sources']>> {
-  // `number > ?` limits the rows that the index reads. It drops no match: a result has at most `MAX_SOURCES` sources,
-  // so the sources of earlier rows end before `after`.
+  // `number > ?` limits the rows that the index reads, and excludes no match. A result has at most `MAX_SOURCES`
+  // sources, so the sources of the excluded rows end before `after`.
   const sql = `SELECT number AS "from", count, message FROM sources
     WHERE session = ? AND number > ? AND number + count - 1 > ?
     ORDER BY number ${order === 'ascending' ? 'ASC' : 'DESC'} LIMIT ?`

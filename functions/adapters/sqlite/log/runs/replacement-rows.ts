@@ -44,8 +44,8 @@ export function requireReplaceable(database: Database, row: SessionRow, replaces
 }
 
 /**
- * Stores that `by` supersedes the runs from `from` on. Returns the session; its counts and times no longer include the
- * messages of these runs. The caller saves the row.
+ * Adds the replacement: `by` supersedes the runs from `from` on. Returns the session's row, in which the counts and
+ * times no longer include the messages of these runs. The caller must save the returned row.
  */
 export function supersede(database: Database, row: SessionRow, { by, from }: Replacement): SessionRow {
   const first = firstMessageFrom(database, row, from)

@@ -98,8 +98,9 @@ function storeEnd(database: Database, row: SessionRow, lease: Lease, end: RunEnd
 }
 
 /**
- * Returns the end that this holder has stored in an earlier attempt. If the end has a message, the log must contain it.
- * Otherwise, the session must be as this holder's end left it. If there is no such end, throws `LeaseLost`.
+ * Returns the end that this holder has stored in an earlier attempt. Throws `LeaseLost` if there is none. An end with a
+ * message is recognized by this message in the log. An end without a message is recognized if the lease was not
+ * acquired again and no run is active.
  */
 function endedBefore(database: Database, row: SessionRow | undefined, lease: Lease, end: RunEnd): Ended {
   const stored = row && findRun(database, row.number, lease.runId)

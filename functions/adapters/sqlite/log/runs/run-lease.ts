@@ -115,7 +115,7 @@ function heartbeat(database: Database, lease: Lease, until: number): void {
 function release(database: Database, clock: Clock, lease: Lease): void {
   transaction(database, () => {
     const before = findSession(database, lease)
-    // An earlier attempt of this holder has landed.
+    // An earlier attempt of this holder has released the lease already.
     if (wasReleased(before, lease) && before.paused === 0) return
     const row = heldSession(database, lease)
     saveSession(database, row, { ...released(row), due: clock.now() })

@@ -125,7 +125,7 @@ function removeMessages(
   return { removed, more: removed < messages.length }
 }
 
-/** Counts a message that is not indexed yet: returns the maximum number of documents that it could have. */
+/** If the message is marked for indexing, returns the maximum number of documents that it could have; otherwise 0. */
 function unmade(database: Database, number: number): Removed {
   const sql = `${SELECT_MESSAGES} JOIN historyMarks h ON h.message = m.number WHERE m.number = ?`
   const row = readOne<MessageRow>(database, sql, number)

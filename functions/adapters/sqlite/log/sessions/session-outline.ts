@@ -11,8 +11,8 @@ import { indexedColumns, readDetails, writeDetails, type Details } from './sessi
 import type { SessionRow } from './session-rows.ts'
 
 /**
- * Number of messages that are read at each end of a log, to find the times of its first and its last message. They are
- * read for a session of an earlier version, and after a replacement.
+ * Number of messages that are read at each end of a log, to find the times of its first and its last message. This is
+ * needed for a session of an earlier version, and after a replacement.
  */
 const MESSAGES_READ = 20
 /** Maximum number of user messages that are read to find a title for a session of an earlier version. */
@@ -38,8 +38,8 @@ const columnsOf = ({ count, firstAt, lastAt }: SessionMessages) => ({
 })
 
 /**
- * Stores the opening of a session that has none. If the session has no title either, stores the opening's title. The
- * caller saves the row.
+ * Stores the opening in its table if the session has none. If the session has no title either, also stores the
+ * opening's title. Returns the session's row, which the caller must save.
  */
 export function introduced(database: Database, row: SessionRow, opening: Opening | undefined): SessionRow {
   if (opening === undefined || hasOpening(database, row)) return row
@@ -83,8 +83,8 @@ export function outlineOf(database: Database, row: SessionRow, stored: Details):
 }
 
 /**
- * Returns the session with its messages counted. If they were not counted before, its title and opening are stored too.
- * The caller saves the row.
+ * Returns the session's row with its message count. If the messages were not counted before, counts them, and stores
+ * the title and the opening in their tables. The caller must save the returned row.
  */
 export function counted(database: Database, before: SessionRow): SessionRow {
   if (before.messageCount !== null) return before

@@ -80,8 +80,7 @@ function create(database: Database, session: NewSession, now: number): Session {
 
 /** Removes a tombstone that is old enough and whose deletion is finished. Throws `session_exists` otherwise. */
 function removeTombstone(database: Database, before: SessionRow, now: number): void {
-  // The error message is equal for a live and a deleted session, so that a caller without access cannot learn whether the
-  // session is live or deleted.
+  // The error is the same for a live and a deleted session, so that a caller without access cannot distinguish them.
   if (before.live === 1 || before.due !== null || (before.expiresAt ?? now) > now)
     throw new TooltrailError('session_exists', `session ${before.session} exists, or was deleted less than 30 days ago`)
   write(database, 'DELETE FROM deletions WHERE session = ?', before.number)
