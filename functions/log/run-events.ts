@@ -17,8 +17,8 @@ import { attemptField } from '../domain/runs/attempt.ts'
 import type { Run, RunCounts, RunNotice } from '../domain/runs/run.ts'
 
 /**
- * Each function of this module creates one kind of event. The loop creates live events with them, and `storedEvents` derives
- * events from the log with them. So an event has the same id live and from the log.
+ * Each function of this module creates one kind of event. The loop uses these functions for live events, and `storedEvents`
+ * uses them to derive events from the log. So a live event and its counterpart from the log have the same id.
  */
 export function runQueued(run: Run): RunStateEvent {
   return { type: 'run.queued', id: eventId(run.id, 'run.queued'), runId: run.id, run }
@@ -31,8 +31,8 @@ export function runStarted(run: Run, message: UserMessage | undefined): RunStart
 }
 
 /**
- * Creates the event of a pause, or of the end of a pause, with the run's state at that time. The id of a pause's event is made of
- * the id of the message with the first waiting call.
+ * Creates the event of a pause, or of the end of a pause, with the run's state at the time of the event. The id of a
+ * pause's event contains the id of the message with the first waiting call.
  */
 function runPausedOrResumed(run: Run, notice: Extract<RunNotice, { counts: RunCounts }>): RunStateEvent {
   const { type, counts } = notice
@@ -97,7 +97,8 @@ export function delta(at: RoundOfThread, piece: Delta<DeltaEvent>): DeltaEvent {
 }
 
 /**
- * Creates the event of a completed message, without ratings: they are added later, and live events must equal those from the log.
+ * Creates the event of a completed message. It has no ratings, because they are added later and live events must equal
+ * those from the log.
  */
 export function messageCompleted({ feedback: _feedback, ...message }: AssistantMessage): StoredEvent {
   const id = eventId(message.id, 'message.completed')
