@@ -9,7 +9,8 @@ const [handler, folder, json] = argv.slice(2) as [Handler, string, string]
 try {
   const options = JSON.parse(json) as BundleOptions
   await bundleHandler(handler, folder, options)
-  // Only the worker's bundle is started for a test, because it has all custom agents and tools.
+  // Only the worker's bundle is started for a test. No other start is needed, because this bundle has all custom agents
+  // and tools.
   if (handler === 'worker') tryBundle(folder, options.allowedHosts)
 } catch (error) {
   stderr.write(`${handler}: ${(error as Error).message}\n`)

@@ -30,8 +30,8 @@ const LOG_DAYS = [
 const rateLimit = z.int().min(10).max(2_000_000_000)
 
 /**
- * Maximum length, in characters, of all lists together. They are stored in a function's environment, which AWS limits
- * to 4 KB. Half of the 4 KB is for tenants' budgets.
+ * Maximum length, in characters, of `corsOrigins` and `allowedHosts` together. Both are stored in a function's
+ * environment, which AWS limits to 4 KB. Half of the 4 KB is for tenants' budgets.
  */
 const MAX_LIST_CHARACTERS = 1_000
 
@@ -91,7 +91,7 @@ const settings = z
      * reserving the last 100, and new accounts begin with a limit of 10.
      */
     reserveConcurrency: z.boolean().default(false),
-    /** Executions reserved for the indexer with `reserveConcurrency`: one per shard of the table's stream. */
+    /** Executions reserved for the indexer if `reserveConcurrency` is set: one per shard of the table's stream. */
     indexerConcurrency: z.int().min(2).max(1_000).default(20),
     /** Initial throughput per second. Default: 12,000 reads and 4,000 writes. AWS charges once for higher values. */
     warmThroughput: z.strictObject({ reads: z.int().min(12_000), writes: z.int().min(4_000) }).optional(),

@@ -78,8 +78,8 @@ function refusedSubfolder({ folder, subfolder }: Place, to: Place, target: strin
 }
 
 /**
- * Checks imports of the AWS stacks. From functions/, they may import only types of the configuration, and checks of the
- * texts of settings.
+ * Checks imports of the AWS stacks. From functions/, the stacks may import only types of the configuration, and the
+ * module that describes faults of settings.
  */
 function refusedInfrastructure(file: string, specifier: string, typeOnly: boolean): string | undefined {
   if (!specifier.startsWith('.')) return undefined

@@ -4,13 +4,15 @@ import { hasSources, recordedNumbers } from '../log/sources.ts'
 import type { SourceNumbers } from '../log/sources.ts'
 import type { LogReader } from '../ports/log-reader.ts'
 
-/** Number of completions per read. The first one has nearly always recorded the numbers. */
+/**
+ * Number of completions per read. Nearly always, the first completion after a result has recorded the result's numbers.
+ */
 const FEW = 4
 const MAX_READS = 8
 
 /**
- * Finds the source numbers of these results. A later completion of a result's thread records them. Until then, the result has no
- * numbers.
+ * Finds the source numbers of these results. A later completion of a result's thread records its numbers. Until that
+ * completion is stored, the result has no numbers.
  */
 export async function findNumbers(
   reader: Pick<LogReader, 'messages'>,
@@ -25,8 +27,8 @@ export async function findNumbers(
 }
 
 /**
- * Reads the numbers of this result from the completions of its thread that follow it. Ends at the first completion without an
- * error.
+ * Searches the later completions of this result's thread for the numbers of the result. The search ends at the first
+ * completion without an error.
  */
 async function numbersAfter(
   reader: Pick<LogReader, 'messages'>,

@@ -1,9 +1,9 @@
 import type { HistoryDocument } from '../domain/history.ts'
 import type { HistoryChange, HistoryWriter } from '../ports/history-writer.ts'
 
-/** Number of characters of documents in one write. Together with their tokens, the documents have about 1 MB. */
+/** Number of characters of the documents in one write. Such a write has about 1 MB, including the documents' tokens. */
 const UNITS_AT_ONCE = 300_000
-/** Fixed cost of a document or a removal, in characters, added to the length of its texts. */
+/** Fixed cost of each document or removal, counted as characters in addition to its texts. */
 const UNITS_OF_ONE = 200
 
 /** A message whose documents are written or removed. */
@@ -23,8 +23,8 @@ interface Gathered extends Target {
 }
 
 /**
- * Creates a buffer. It calls `failed` with the id and the reason of each failed write. Once the writer has rejected,
- * every call rejects.
+ * Creates a buffer. The buffer calls `failed` with the id and the reason of each failed write. After the writer has
+ * rejected once, every call to the buffer rejects.
  */
 export function createWriteBuffer(
   writer: Pick<HistoryWriter, 'write'>,

@@ -31,8 +31,8 @@ function isJsonObject(text: string): boolean {
 }
 
 /**
- * Rewrites the text itself. Printing the parsed value would lose `4.0`, long integers, repeated keys and the order of
- * keys that look like integers.
+ * Removes white space from the JSON text without printing the parsed value. Printing would lose `4.0`, long integers,
+ * repeated keys and the order of keys that look like integers.
  */
 function compactPairs(json: string): string {
   let depth = 0

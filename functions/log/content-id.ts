@@ -3,7 +3,8 @@ import { sha256Bytes } from '../domain/hash.ts'
 const DIGITS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 
 /**
- * Returns an id derived from the bytes: equal bytes have equal ids. It has the form of all ids, but contains no time.
+ * Returns an id derived from the bytes: equal bytes have equal ids. The id has the form of every other id, but contains
+ * no time.
  */
 export function idOfContent(bytes: Uint8Array): string {
   const hash = sha256Bytes(bytes).subarray(0, 26)

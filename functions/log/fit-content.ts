@@ -30,9 +30,9 @@ interface Place {
 }
 
 /**
- * Fits a tool result's content into a row. Content within the policy's limit is stored whole. Longer content becomes a preview
- * with a pointer. The content of every tool result passes through this function (promises O1). `attempt` separates the objects of
- * two executions of one call.
+ * Fits a tool result's content into a row. Content within the policy's limit is stored whole. Longer content becomes a
+ * preview with a pointer. The content of every tool result passes through this function (promises O1). `attempt` is
+ * part of the objects' names, so that two executions of one call never share an object.
  */
 export function fitContent(
   at: Place,
@@ -58,7 +58,7 @@ export function fitContent(
   return { parts, output: own.output, sources, objects: [...own.objects, ...objects] }
 }
 
-/** Drops data that exceed the row's limit, because the text has the same content. */
+/** Drops data that exceed the row's limit. Nothing is lost, because the text has the same content. */
 function fitData(data: Json | undefined, maxBytes: number): ToolPart[] {
   return data !== undefined && Buffer.byteLength(JSON.stringify(data)) <= maxBytes ? [{ type: 'data', data }] : []
 }
@@ -106,7 +106,7 @@ function fitSources(
     if (text === undefined) return source
     const pointer = pointerTo(`${at.messageId}.${place + 1}`)
     const named = { name: `${at.messageId}.${at.attempt}.s${place + 1}`, pointer, what: 'text' } as const
-    // A text that is not longer than a preview is never offloaded.
+    // Texts up to the length of a preview always stay in the row.
     const offloadBytes = Math.max(left, limits.previewChars)
     const own = fitText(named, text, PLAIN, { ...limits, offloadBytes })
     left -= Buffer.byteLength(own.text)

@@ -27,7 +27,8 @@ export function inputLength({ input }: { readonly input?: RunInput | undefined }
 }
 
 /**
- * Creates a page of entries. The page ends when the content of its entries reaches `most` characters, and has at least one entry.
+ * Creates a page of entries. The page has at least one entry. It ends when the content of its entries reaches `most`
+ * characters.
  */
 export function createPage<Entry>(
   lengthOf: (entry: Entry) => number,

@@ -26,8 +26,8 @@ export interface ReplayOptions extends RequestForm {
 type AssistantRequest = Extract<RequestMessage, { role: 'assistant' }>
 
 /**
- * Note that follows a text that an error cut off. It is sent if the model continues without a new input, because a request must
- * not end with a completion.
+ * The note after a text that an error cut off. The note is sent if the model continues without a new input, because a request
+ * must not end with a completion.
  */
 export const CUT_OFF_NOTE = '<system_note>The answer above was cut off by an error. Go on from there.</system_note>'
 
@@ -51,9 +51,10 @@ export interface Replayed {
 }
 
 /**
- * Like `replay`, but groups the request messages by message of the log. With `replay: "full"`, the log may be a section: its last
- * message may be replayed differently, but all others are replayed as in the whole log. The section must begin with a user or
- * assistant message, and `currentFrom` must say where the current turn begins.
+ * Like `replay`, but groups the request messages by message of the log. With `replay: "full"`, `messages` may be a
+ * section of the log: the section's last message may be replayed differently, but all others are replayed as in the
+ * whole log. The section must begin with a user or assistant message, and `currentFrom` must say where the current turn
+ * begins.
  */
 export function replayEach(
   messages: readonly Message[],
@@ -87,7 +88,7 @@ function withRepeatedIds(
   })
 }
 
-/** Replays each message in the form that is the same for every model. */
+/** Replays each message without adapting it to a model. */
 function replayPlainly(
   messages: readonly Message[],
   options: ReplayOptions & { readonly currentFrom?: string },

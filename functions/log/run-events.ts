@@ -17,8 +17,8 @@ import { attemptField } from '../domain/runs/attempt.ts'
 import type { Run, RunCounts, RunNotice } from '../domain/runs/run.ts'
 
 /**
- * Each function of this module creates one kind of event. The loop creates live events with them, and `storedEvents` derives
- * events from the log with them. So an event has the same id live and from the log.
+ * Each function of this module creates one kind of event. The loop uses these functions for live events, and `storedEvents`
+ * uses them to derive events from the log. So a live event and its counterpart from the log have the same id.
  */
 export function runQueued(run: Run): RunStateEvent {
   return { type: 'run.queued', id: eventId(run.id, 'run.queued'), runId: run.id, run }
@@ -103,7 +103,8 @@ export function delta(at: RoundOfThread, piece: Delta<DeltaEvent>): DeltaEvent {
 }
 
 /**
- * Creates the event of a completed message, without ratings: they are added later, and live events must equal those from the log.
+ * Creates the event of a completed message. It has no ratings, because they are added later and live events must equal
+ * those from the log.
  */
 export function messageCompleted({ feedback: _feedback, ...message }: AssistantMessage): StoredEvent {
   const id = eventId(message.id, 'message.completed')

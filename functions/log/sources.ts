@@ -16,7 +16,7 @@ export function recordedNumbers(messages: readonly Message[]): SourceNumbers {
   return new Map(numbered.map(({ message, from }) => [message, from]))
 }
 
-/** Returns the highest of these numbers; 0 if there are none. */
+/** Returns the highest source number in these entries; 0 if there are no entries. */
 export const highestOf = (numbered: readonly NumberedSources[]): number =>
   numbered.reduce((highest, { from, count }) => Math.max(highest, from + count - 1), 0)
 

@@ -22,9 +22,9 @@ import {
 } from './run-events.ts'
 
 /**
- * The functions of this module derive the events of a run from its log, with the ids of the live events. Consumers that come late
- * or are in another process get these events. This function returns the events of the run's beginning. `input`: the message of
- * its input.
+ * The functions of this module derive the events of a run from its log. The events have the same ids as the live
+ * events, and are for consumers that come late or are in another process. This function returns the events of the run's
+ * beginning. `input`: the message made of the run's input.
  */
 export function beginningEvents(run: Run, input: UserMessage | undefined): StoredEvent[] {
   const events: StoredEvent[] = []
@@ -38,8 +38,8 @@ export const isInput = (run: Run, message: Message | undefined): message is User
   message?.role === 'user' && message.round === 0 && run.trigger === 'input'
 
 /**
- * Returns the events of a message. They follow `beginningEvents`. A leader's user message must be a steered input, not the run's
- * first input. A member's task has no event.
+ * Returns the events of a message, which follow those of `beginningEvents`. A leader's user message must be a steered
+ * input, not the run's first input. A member's task has no event.
  */
 export function messageEvents(message: Message): RunEvent[] {
   if (message.role === 'user') return isLeaders(message) ? [messageSteered(message)] : []

@@ -79,7 +79,7 @@ const folded = (text: string): string => text.replace(BLANK, ' ').trim()
 /** Removes Markdown marks and mentions from a line, and normalises its white space. */
 function plainLine(line: string): string {
   const unmarked = folded(line.replace(MENTION, '')).replace(LINE_MARKS, '').replace(LINK, '$1').replace(EMPHASIS, '')
-  // Marks of a line may be inside emphasis, so they are removed once more.
+  // Line marks may have been inside emphasis, so line marks are removed again after the emphasis.
   return folded(unmarked).replace(LINE_MARKS, '')
 }
 

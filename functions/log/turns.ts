@@ -6,7 +6,8 @@ export type Turn = readonly (UserMessage | AssistantMessage)[]
 
 /**
  * Groups a log into turns, in order. A turn begins with a user message that is the first message of its run. `cut`: the
- * truncation. An input that the truncation kept belongs to the turn of the next message, even if their runs differ.
+ * truncation. An input that the truncation kept belongs to the turn of the next message, even if that message has
+ * another run.
  */
 export function groupTurns(messages: readonly Message[], cut?: Pick<Cut, 'kept'>): Turn[] {
   const turns: (UserMessage | AssistantMessage)[][] = []

@@ -5,7 +5,7 @@ import { boundTokens, truncateToTokens } from '../search/documents/token-bound.t
 
 /** Maximum tokens of a hit with its neighbours. Ten hits then have at most 2,500 tokens. */
 const HIT_TOKENS = 235
-/** Minimum tokens of a hit's own text and of each neighbour. They are kept even if the ids are long. */
+/** Minimum tokens of a hit's own text, and of each neighbour, even if long ids leave fewer tokens. */
 const MIN_TEXT_TOKENS = 24
 const MIN_NEIGHBOUR_TOKENS = 10
 

@@ -10,7 +10,7 @@ export interface HistoryChange {
    */
   readonly revision: number
   readonly documents: readonly HistoryDocument[]
-  /** Parts to remove, because the message no longer has them at this revision. The index may lack them already. */
+  /** Parts that the message no longer has at this revision. They must be removed if the index has them. */
   readonly removed: readonly string[]
 }
 
@@ -22,8 +22,9 @@ export type WriteOutcome =
 /** Keeps a history index in step with the log. */
 export interface HistoryWriter {
   /**
-   * Writes the changes. Returns for each change, in order, whether it is stored. A change that can never be stored is sent to the
-   * dead-letter sink, and then counts as done. Rejects with `search_unavailable` if it is unknown which index must be written.
+   * Writes the changes. Returns for each change, in order, whether it is stored. A change that can never be stored
+   * counts as done as soon as it was sent to the dead-letter sink. Rejects with `search_unavailable` if it is unknown
+   * which index must be written.
    */
   write(changes: readonly HistoryChange[]): Promise<readonly WriteOutcome[]>
 }

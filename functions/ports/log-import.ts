@@ -9,9 +9,9 @@ export interface LogImport {
    */
   progress(key: SessionKey, name: ImportName): Promise<ImportProgress | undefined>
   /**
-   * Stores one step and the progress of its import, all or nothing. Returns the progress. The session must have no lease, no
-   * active or queued run, and the generation of `seen`. Otherwise, or if the import has advanced since its progress was read,
-   * writes nothing and returns undefined.
+   * Stores one step and the progress of its import, all or nothing. Returns the progress. The session must have neither a
+   * lease nor an active or queued run, and must still have the generation of `seen`. Otherwise, or if the import has advanced
+   * since its progress was read, writes nothing and returns undefined.
    *
    * Counts the messages, and stores the opening of the first input like `RunInbox.enqueue`. Raises the generation, so that
    * writers that read the session earlier are rejected.

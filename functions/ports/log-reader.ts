@@ -33,7 +33,7 @@ export interface LogReader {
   context(key: SessionKey): Promise<SessionContext>
   /**
    * Lists source numbers that completions have recorded, in ascending or descending order. Lists only numbers greater than
-   * `after`, and those of at most `limit` tool results. `more`: whether other numbers follow.
+   * `after`, and only the numbers of up to `limit` tool results. `more`: whether further numbers follow.
    */
   sources(
     key: SessionKey,

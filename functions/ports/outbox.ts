@@ -41,8 +41,8 @@ export interface Outbox {
   /** Lists the first `limit` pending deliveries of a session after this id, oldest first, with strong consistency. */
   pending(key: SessionKey, limit: number, after?: string): Promise<readonly Delivery[]>
   /**
-   * Changes a delivery if it has not changed since it was read as `seen`. Returns its new state; otherwise changes nothing and
-   * returns undefined. If a response is lost, the adapter repeats the change, which is safe.
+   * Changes a delivery, unless it has changed since it was read as `seen`. Returns the delivery's new state; undefined if
+   * nothing was changed. If a response is lost, the adapter repeats the change, which is safe.
    */
   change(seen: Delivery, change: DeliveryChange): Promise<Delivery | undefined>
   /**
@@ -51,8 +51,8 @@ export interface Outbox {
    */
   due(now: number, limit: number): Promise<readonly { readonly key: DeliveryKey; readonly due: number }[]>
   /**
-   * Lists deliveries of one kind, newest first. A page may hold fewer than `limit` although more follow; then `next` is
-   * set. Without a session, the result may be slightly out of date.
+   * Lists deliveries of one kind, newest first. A page may have fewer than `limit` deliveries although more follow;
+   * `next` is set in this case. If the filter names no session, the result may be slightly out of date.
    */
   list(filter: DeliveryFilter): Promise<{ readonly deliveries: readonly Delivery[]; readonly next?: string }>
   /** Finds the tenant's delivery of this kind and id. May miss a very recent one. */

@@ -64,7 +64,7 @@ export interface Enqueued {
 export interface Resolved {
   /** Number of resolutions that this write stored; the others were already stored. */
   readonly stored: number
-  /** Whether no call of the run waits any longer, so that the run can continue. */
+  /** Whether the run has no waiting call left, so that the run can continue. */
   readonly complete: boolean
 }
 
@@ -82,23 +82,23 @@ export type Cancelled =
  */
 export interface RunInbox {
   /**
-   * Accepts a run. Its id is greater than the id of every run accepted before, even if clocks differ. Runs execute in the order
-   * of their ids. If the session is paused with waiting calls, the paused run is cancelled as `superseded`. The first
-   * input with a letter or digit in a line becomes the session's opening, even while it is queued. It also becomes the
-   * session's title if there is none (`log/title.ts`).
+   * Accepts a run. Its id is greater than the id of every run accepted before, even if clocks differ. Runs execute in
+   * the order of their ids. If the session is paused with waiting calls, the paused run is cancelled as `superseded`.
+   * The first input with a letter or digit in a line becomes the session's opening, even while the input is queued. The
+   * input also becomes the session's title if there is none (`log/title.ts`).
    *
    * Rejects with:
    *
-   * - `session_busy`: with `onBusy: reject`, if a run is active or queued. If the session is paused and its queue is empty, the
-   *   paused run is superseded instead.
-   * - `too_many_active_runs`: the API key would have more than `mostActive` active runs. The count is part of the write, so
-   *   concurrent requests cannot exceed the limit.
+   * - `session_busy`: with `onBusy: reject`, if a run is active or queued. If the session is paused and its queue is
+   *   empty, the paused run is superseded instead.
+   * - `too_many_active_runs`: the API key would have more than `mostActive` active runs. The count is part of the
+   *   write, so concurrent requests cannot exceed the limit.
    * - `run_not_found`: `replaces` is not the id of a run of this session.
    * - `session_busy`: with `replaces`, if any run is active, paused or queued.
    * - `summarised`: with `replaces`, if the session's summary covers a message of the run.
    * - `idempotency_conflict`: the idempotency key was used with another body.
-   * - `nothing_to_continue`: for `continue`, if the session is not idle, or if the latest accepted run has not failed, or is not
-   *   the last run of the log. A superseded run is never continued.
+   * - `nothing_to_continue`: for `continue`, if the session is not idle, or if the latest accepted run has not failed,
+   *   or is not the last run of the log. A superseded run is never continued.
    *
    * With `replaces`, the replacement is part of the same write. The write also removes the superseded messages from the
    * session's counts and times of messages.
@@ -107,8 +107,8 @@ export interface RunInbox {
    */
   enqueue(key: SessionKey, run: NewRun): Promise<Enqueued>
   /**
-   * Called before a session is created for a run. Rejects like `enqueue` if the limits do not allow the run. Other runs may be
-   * accepted between this check and the run.
+   * Checks whether the limits allow a run, before a session is created for the run. If not, rejects like `enqueue`. Other runs
+   * may be accepted between this check and the run.
    */
   assertCapacity(tenant: string, limits: RunLimits): Promise<void>
   /**

@@ -12,8 +12,8 @@ export interface Started {
 /**
  * Acquires, keeps and releases the lease, which is the right to extend a session's log. Every write is conditional. If another
  * process has written first, an attempt to acquire the lease returns undefined: read the header again. An attempt to keep or
- * release it rejects with `LeaseLost`. An operation that is repeated by the same owner has the result of its first attempt, in
- * whatever order the two land (`test/contracts/late-landing.ts`).
+ * release the lease rejects with `LeaseLost`. If an owner repeats an operation, both attempts have the result of the first
+ * one, whichever of them reaches the store first (`test/contracts/late-landing.ts`).
  */
 export interface RunLease {
   /** Reads the header with strong consistency; undefined if the session never existed or its rows are gone. */

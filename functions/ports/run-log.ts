@@ -32,7 +32,7 @@ export interface CallResult {
 
 /** The decision of a policy during a run. */
 export interface Decision {
-  /** Number of decisions that this run has recorded before. It identifies a repeated write. */
+  /** Number of decisions that this run has recorded before this one. The number identifies a repeated write. */
   readonly number: number
   /** The new context for the session's requests. If undefined, the context stays unchanged. */
   readonly context?: SessionContext
@@ -43,11 +43,11 @@ export interface Decision {
 }
 
 /**
- * Extends one session's log. All data are durable when the promise resolves, and nothing is stored when it rejects. If a response
- * of the store is lost, the adapter reads whether the write succeeded. Rejects with `LeaseLost` if the session no longer has the
- * lease `lease`, for any reason. A call is safe to repeat with equal ids: the second call changes nothing, in whatever order the
- * two land (`test/contracts/late-landing.ts`). Writes that append
- * messages count each message once in the session (`withMessages`).
+ * Extends one session's log. All data are durable when the promise resolves, and nothing is stored when it rejects. If
+ * a response of the store is lost, the adapter reads whether the write succeeded. Rejects with `LeaseLost` if the
+ * session no longer has the lease `lease`, for any reason. A call is safe to repeat with equal ids: only one of the two
+ * calls changes anything, whichever of them reaches the store first (`test/contracts/late-landing.ts`). Writes that
+ * append messages count each message once in the session (`withMessages`).
  */
 export interface RunLog {
   /**
@@ -85,14 +85,15 @@ export interface RunLog {
   /** Records the decision of a policy, all or nothing: context, notices and usage. */
   recordDecision(lease: Lease, decision: Decision): Promise<void>
   /**
-   * Releases the lease, and marks the run as `paused`. Writes nothing and returns undefined if no call waits any longer, or if
-   * the run was cancelled. The caller must then read the header and continue.
+   * Releases the lease, and marks the run as `paused`. If the run was cancelled or has no waiting call left, writes nothing
+   * and returns undefined. In this case, the caller must read the header and continue.
    */
   pause(lease: Lease): Promise<Run | undefined>
   /**
-   * Ends the run, closes its open calls and releases the lease. `running` calls become `interrupted`, because they may have run;
-   * the others become `cancelled`. The session stays due only if inputs are queued. Writes nothing and returns undefined if the
-   * run was cancelled and the outcome is not `cancelled`. The usage of the final completion is counted like that of a round.
+   * Ends the run, closes its open calls and releases the lease. `running` calls become `interrupted`, because they may
+   * have run; the others become `cancelled`. The session stays due only if inputs are queued. If a cancellation is
+   * stored and `end` has an outcome other than `cancelled`, writes nothing and returns undefined. The usage of the
+   * final completion is counted like that of a round.
    */
   endRun(
     lease: Lease,

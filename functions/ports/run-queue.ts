@@ -9,16 +9,16 @@ export interface Hint extends SessionKey {
 }
 
 /**
- * Hints that a session may have work. Lost, repeated, late and reordered hints do no harm: the lease keeps one writer,
- * the header keeps the order, and the sweeper finds lost work.
+ * A queue of hints. A hint says that a session may have work. Lost, repeated, late and reordered hints do no harm: the
+ * lease keeps one writer, the header keeps the order, and the sweeper finds lost work.
  */
 export interface RunQueue {
-  /** Sends a hint. Rejects if the hint could not be sent. A full or absent consumer is no reason to reject. */
+  /** Sends a hint. Rejects if the hint could not be sent, but not because consumers are busy or absent. */
   send(hint: Hint): Promise<void>
   /**
-   * Calls `handle` for each hint until `stop`. If `handle` rejects, the hint is delivered again later. A queue may handle the
-   * hints of a session one after another. While a hint waits for the previous one, such a queue calls `notice`, because `handle`
-   * may execute runs for hours.
+   * Calls `handle` for each hint until `stop`. If `handle` rejects, the hint is delivered again later. A queue may
+   * handle the hints of a session one after another. Such a queue calls `notice` with each hint that must wait, because
+   * `handle` may execute runs for hours.
    */
   consume(handle: (hint: Hint) => Promise<void>, notice?: (hint: Hint) => void): { stop(): Promise<void> }
 }

@@ -1,7 +1,7 @@
 import type { SessionKey } from '../domain/session.ts'
 
 export interface DeletionState {
-  /** Counts over all attempts so far. */
+  /** Number of removed items of each kind, over all attempts so far. */
   readonly messages: number
   readonly runs: number
   readonly documents: number
@@ -12,14 +12,14 @@ export interface DeletionState {
 
 /**
  * Deletes a session in steps. Any process can repeat a step, or resume the deletion from the tombstone. First, the tombstone is
- * written. Then rows, with their history documents, and objects are removed (`markRemoved`). After the duration of a lease, the
- * objects are removed again (`finish`).
+ * written. Next, the rows, their history documents, and the objects are removed (`markRemoved`). After the duration of a lease,
+ * the objects are removed again (`finish`).
  */
 export interface SessionDeletion {
   /**
    * Turns the header into a tombstone, which is due at once. The tombstone fences all later writes and reserves the id for 30
-   * days. `ifExpired`: does this only if the session is still expired and not due. Returns false if there is no session to
-   * delete.
+   * days. With `ifExpired`, deletes the session only if it is still expired and not due. Returns false if there is no session
+   * to delete.
    */
   tombstone(key: SessionKey, options?: { readonly ifExpired: boolean }): Promise<boolean>
   /** Removes up to `limit` rows of a tombstoned session with their history documents. Returns whether rows are left. */

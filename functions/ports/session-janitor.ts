@@ -17,11 +17,11 @@ export interface SessionJanitor {
    */
   due(now: number, limit: number): Promise<readonly DueSession[]>
   /**
-   * Moves `due` to `until`, so that a served session comes after the others. Does nothing if `due` has changed since it was read,
-   * because new work may have moved it. Returns whether it was moved.
+   * Moves `due` to `until`, so that a served session comes after the others. If `due` has changed since it was read,
+   * does nothing, because new work may have changed it. Returns whether `due` was moved.
    */
   postpone(seen: DueSession, until: number): Promise<boolean>
-  /** Removes `due` if there is still no work (session-protocol, Sweeper). Returns whether it was removed. */
+  /** Removes `due` if the session still has no work (session-protocol, Sweeper). Returns whether `due` was removed. */
   clearDue(key: SessionKey): Promise<boolean>
   /**
    * Lists at most `limit` live sessions that are expired, oldest first: they have no work, and had no activity for `ttlDays`.

@@ -70,11 +70,11 @@ export interface TitleByModel {
  * Sessions as users see them. Reads see every acknowledged write.
  *
  * Writes of other ports also update the title, the counts of messages and the entries in lists, in the same write.
- * `RunInbox.enqueue` and `LogImport.append` store the opening of the first input that has one (`log/title.ts`). If the session
- * has no title, they also store one. Each write that appends messages counts them (`withMessages`).
+ * `RunInbox.enqueue` and `LogImport.append` store the opening of the first input that has one (`log/title.ts`). Both also
+ * store a title if the session has none. Each write that appends messages counts them (`withMessages`).
  *
- * A session stored by an earlier version lacks these fields. Reads and lists derive them from the data that exists, and
- * the next write that counts or titles stores them.
+ * A session stored by an earlier version lacks these fields. Reads and lists derive them from the data that exists, and the
+ * next write that counts messages or sets a title stores them.
  */
 export interface SessionStore {
   /** Creates a session. Rejects with `session_exists` if the id is taken, or was deleted less than 30 days ago. */
@@ -99,12 +99,12 @@ export interface SessionStore {
    *
    * The cost of a page does not grow with the number of sessions. If the filter is one of the conditions `owner`, `agent`,
    * `runStatus`, `folder` and `source` (the last two exact), a page is full. Such a page costs no more than a page without a
-   * filter. For all other conditions, a store compares at most `MAX_COMPARED_SESSIONS` sessions per page. The page may then be
-   * short or empty although more sessions follow; then `next` is set.
+   * filter. For all other conditions, a store compares at most `MAX_COMPARED_SESSIONS` sessions per page. Such a page may be
+   * short or empty although more sessions follow; `next` is set in this case.
    *
-   * A session that moves between two pages may appear twice. A session that moves before the cursor appears when the
-   * list is read again from its start. During a run, a store may sort the session by its last message before the run.
-   * `next` has at most 40 characters. Rejects with `cursor_not_found` for an unknown cursor or one of another list.
+   * A session that moves between two pages may appear twice. A session that moves to a position before the cursor is found
+   * only when the list is read again from its start. During a run, a store may sort the session by its last message before
+   * the run. `next` has at most 40 characters. Rejects with `cursor_not_found` for an unknown cursor or one of another list.
    */
   list(filter: SessionFilter): Promise<{ sessions: readonly Session[]; next?: string }>
   /**
@@ -127,9 +127,10 @@ export interface SessionStore {
    */
   summaryUnder(key: SessionKey, idempotency: Idempotency): Promise<Summary | undefined>
   /**
-   * Stores a requested summary and counts its usage. The summary is stored only if no run is active, the session has not changed
-   * since `seen`, no run was accepted since, and its previous summary still ends at `made.from`. Otherwise only counts the usage
-   * and returns false. If it rejects with `session_not_found`, the usage is counted, too.
+   * Stores a requested summary and counts its usage. The summary is stored only if no run is active, and the session's
+   * previous summary still ends at `made.from`. In addition, the session must not have changed, and no run may have
+   * been accepted, since `seen`. Otherwise, only counts the usage and returns false. The usage is also counted if the
+   * call rejects with `session_not_found`.
    */
   recordSummary(seen: SessionHeader, made: SummaryByHand): Promise<boolean>
   /** Sets `ownerBound` permanently, without counting as activity. Rejects with `session_not_found`. */

@@ -18,7 +18,7 @@ import type { SessionStore } from './session-store.ts'
 /** Timeout of one operation of a store or the queue, including its adapter's retries. */
 const OPERATION_MS = 30_000
 
-/** The operation, within the time limit. If it times out, its outcome is unknown. */
+/** Runs the operation within the time limit. After a timeout, the operation's outcome is unknown. */
 async function limited<Result>(operation: () => Promise<Result>): Promise<Result> {
   try {
     return await withinTime(OPERATION_MS, 'the store', operation)
@@ -166,9 +166,9 @@ const LIMITS = {
 type Limited = { readonly [name in keyof typeof LIMITS]: Parameters<(typeof LIMITS)[name]>[0] }
 
 /**
- * Wraps ports so that each operation has a timeout. A timed-out operation rejects with `storage_failed`, and its outcome is
- * unknown. Used by callers without a lease: the operations of a holder end with its lease. A port may have fewer operations than
- * its interface; all other ports are passed on unchanged.
+ * Wraps ports so that each operation has a timeout. A timed-out operation rejects with `storage_failed`, and its
+ * outcome is unknown. Used by callers without a lease, because the operations of a lease's holder end with the lease. A
+ * port may lack operations of its interface. Ports that are not in `LIMITS` are passed on unchanged.
  */
 export function inTime<Ports extends PartsOf<Limited>>(ports: Ports): Ports {
   const wrap = <Name extends keyof Limited>(name: Name): Partial<Limited> => {

@@ -5,7 +5,7 @@ import type { HistoryEntries, HistoryFilters, HistoryListing } from '../domain/h
 import type { SessionKey } from '../domain/session.ts'
 import type { Source } from '../domain/messages/source.ts'
 
-/** A tool's call that reports progress may take up to this many times the tool's `timeoutMs`. */
+/** If a call reports progress, it may take up to this many times its tool's `timeoutMs`. */
 export const MAX_TIMEOUT_FACTOR = 10
 
 export interface ToolContext extends SessionKey {

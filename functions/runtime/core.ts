@@ -26,7 +26,7 @@ type CorePorts = Omit<AgentServiceDependencies, 'agents' | 'tools' | 'search' | 
 export interface CoreSettings {
   readonly agents: ReadonlyMap<string, Agent>
   readonly tools: Tools
-  /** Adds the tools of agents' remote servers. */
+  /** Returns a registry that also has the tools of agents' remote servers. */
   readonly remote?: (list: ToolRegistry) => ToolRegistry
   /** Destinations of deliveries, by their kind. If absent, no run has deliveries. */
   readonly channels?: ReadonlyMap<string, Channel>

@@ -28,7 +28,7 @@ export const KEY_PATTERNS = {
 } as const
 const KEYS = Object.values(KEY_PATTERNS).map((pattern) => new RegExp(pattern, 'gi'))
 
-/** Maximum characters of a text that are read, and maximum characters that a log line shows. */
+/** Limits in characters: how much of a text is read, and how much of the text a log line shows. */
 const [MAX_READ_CHARACTERS, MAX_SHOWN_CHARACTERS] = [100_000, 8_000]
 
 type Fields = { readonly [name: string]: Json | undefined }

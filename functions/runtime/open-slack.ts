@@ -51,7 +51,7 @@ export interface Slack {
    * because deliveries wait for the service.
    */
   endpoint(service: AgentService): InboundEndpoint
-  /** Receives Slack's input in Socket Mode instead of the endpoint, until `signal` aborts. */
+  /** Receives Slack's input in Socket Mode instead of through the endpoint, until `signal` aborts. */
   listen(appToken: string, signal: AbortSignal): Promise<void>
 }
 

@@ -67,7 +67,7 @@ export interface Ports {
 export interface OpenPorts extends Ports {
   /**
    * Rebuilds the history index from the log while the program runs. On one machine, `onProgress` receives the number of
-   * messages done.
+   * messages processed so far.
    */
   rebuildHistory(
     onProgress?: (messages: number) => void,

@@ -12,7 +12,9 @@ const DEFAULT_LIMIT = 5
 const INCOMPLETE = 'The latest entries are not indexed yet. Search again in a moment to include them.'
 
 const NONE_COMPARED = 'Nothing found so far.'
-/** Note for a search that ended early: it compares only a limited number of entries with the requested folder. */
+/**
+ * Note for a search that ended early: the search compares only a limited number of entries with the requested folder.
+ */
 const CUT = 'There may be more: search for rarer words, for a longer path, or between two times.'
 
 /** Note for a search without a result in a session without an owner. */

@@ -230,7 +230,7 @@ const ACCESS = {
   path: '$context.path',
   status: '$context.status',
   milliseconds: '$context.responseLatency',
-  // Time to the first byte of the body. It is `-` for responses of API Gateway itself.
+  // Time to the first byte of the body. For responses of API Gateway itself, the value is `-`.
   firstByteMilliseconds: '$context.integration.timeToFirstContent',
   bytes: '$context.responseLength',
   address: '$context.identity.sourceIp',

@@ -12,7 +12,7 @@ export interface Conversation {
   readonly older: boolean
   readonly newer: boolean
   readonly loading: boolean
-  /** Whether a part of the log was loaded. Before that, the log's content is unknown. */
+  /** Whether a part of the log was loaded. While this is false, the log's content is unknown. */
   readonly loaded: boolean
   /**
    * State of the connection to the run's events. `lost`: reconnecting. `left`: the page was hidden, and later events

@@ -15,7 +15,7 @@ import type { Kept, ListWindow } from './list-window.ts'
 import { reveal, shrink } from './reveal.ts'
 import type { Reveal } from './reveal.ts'
 
-/** Share of the list's height above a target while its final position is unknown. */
+/** Distance between the list's top and a target whose final position is unknown, as a share of the list's height. */
 const TARGET_AT = 0.12
 
 interface Props<Item> {

@@ -4,7 +4,9 @@ import type { Log } from './log.ts'
 import { stillPending } from '../conversation/sending.ts'
 import type { Conversation, SessionView } from '../conversation/session-view.ts'
 
-/** With about this many new messages, the view drops the earlier messages and shows only the end of the log. */
+/**
+ * Approximate number of new messages at which the view drops the earlier messages and shows only the end of the log.
+ */
 const MAX_NEW_MESSAGES = 500
 
 export const lastOf = ({ messages }: Log): string => messages.at(-1)?.id ?? ''

@@ -54,7 +54,7 @@ export function withEventElsewhere(log: Log, event: RunEvent): Log {
 
 /**
  * Adds the end of the log, which was read back to the message `known`. If `isWhole` is false, some messages after
- * `known` were not read. Messages up to `known` are then dropped, because the loaded part must be contiguous.
+ * `known` were not read. In this case, messages up to `known` are dropped, because the loaded part must be contiguous.
  */
 export function withEnd(log: Log, read: readonly Message[], known: string, isWhole: boolean): Log {
   const kept = isWhole ? log.messages : log.messages.filter(({ id }) => id > known)

@@ -2,8 +2,8 @@ import type { Message } from '../../functions/client/api-types.ts'
 
 /**
  * Maps each member's message in this part of a log to the message of its delegate call, by id. A message of an older
- * import or fork has only the call id. It then belongs to the last earlier call with this id in the run. Without such a
- * call, it belongs to the first later one.
+ * import or fork has only the call id. Such a message belongs to the last earlier call with this id in the run. If
+ * there is no earlier call, the message belongs to the first later one.
  */
 export function parentsOf(messages: readonly Message[]): ReadonlyMap<string, string> {
   const parents = new Map<string, string>()

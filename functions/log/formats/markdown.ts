@@ -14,8 +14,8 @@ export const sessionMarkdown = ({ session, title, agent, owner, createdAt }: Ses
     .join(' · ')}\n`
 
 /**
- * Renders one message of the page. `by`: the run that superseded its run. `output`: the whole text of an offloaded output. Texts are quoted or fenced, so that no text
- * can end its block early.
+ * Renders one message of the page. `by`: the run that superseded the message's run. `output`: the whole text of an
+ * offloaded output. Texts are quoted or fenced, so that no text can end its block early.
  */
 export function messageMarkdown(message: Message, by: string | undefined, output: string | undefined): string {
   const head = `${message.parentToolCallId === undefined ? '' : `${message.agent}, for ${message.parentToolCallId} · `}${timeOf(message.createdAt)}${by === undefined ? '' : ` · superseded by run ${by}`}`

@@ -12,7 +12,8 @@ interface OpenAiToolCall {
   id: string
   type: 'function'
   /**
-   * `original_name`: the name in the log of a tool whose name was mapped. It is only shown to people, and never sent to a server.
+   * `original_name`: the tool's name in the log, if `name` is a mapped name. Shown only to people, and never sent to a
+   * server.
    */
   function: { name: string; arguments: string; original_name?: string }
   extra_content?: { google: { thought_signature: string } }
@@ -26,8 +27,8 @@ export type OpenAiMessage =
 
 /**
  * Converts a request's messages to the form of an OpenAI-compatible server (promises R6). `arguments` are passed on unchanged,
- * and the order of keys is fixed. A media part without its bytes becomes a line of text. `forPeople`: if a tool's name was
- * mapped, its name in the log is added as `original_name`.
+ * and the order of keys is fixed. A media part without its bytes becomes a line of text. `forPeople`: adds `original_name`,
+ * the name in the log, for each tool whose name was mapped.
  */
 export function toOpenAiMessages(
   messages: readonly RequestMessage[],

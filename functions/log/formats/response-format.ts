@@ -37,7 +37,7 @@ export const namedSchema = () => ({
 
 export const FORMAT_TYPES = 'must be of type text, json_object or json_schema'
 
-/** The format of completions without calls in `agents.json`. */
+/** Schema of a setting in `agents.json`: the format of completions without calls. */
 export const responseFormat = z.discriminatedUnion(
   'type',
   [

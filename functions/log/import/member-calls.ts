@@ -16,14 +16,14 @@ export interface MemberCalls {
   /** Records a call whose result was read. `row`: the id of its row in the source log. */
   take(message: PlacedThere, call: Omit<MemberCall, 'parentToolCallId'>, row?: string): MemberCall
   /**
-   * Returns the call that a member's message names. If the message names the call's row, the call may belong to an earlier run,
-   * because other messages can separate two parts of a turn. Otherwise, it is the latest call with the given id in this run.
-   * Undefined if there is no such call.
+   * Returns the call that a member's message names. If the message names the call's row, returns the call with this row. That
+   * call may belong to an earlier run, because other messages can separate two parts of a turn. Otherwise, returns the latest
+   * call with the given id in this run. Undefined if there is no such call.
    */
   parentOf(message: PlacedThere): MemberCall | undefined
   /**
-   * Returns the source numbers that a completion of the source log records, for each result. Undefined if the numbers are not
-   * consecutive. Undefined also if an entry does not match an earlier result that has no numbers yet.
+   * Returns the source numbers of each result, as a completion of the source log records them. Undefined if the numbers are
+   * not consecutive, or if an entry matches no earlier result without numbers.
    */
   numbersOf(recorded: readonly NumberedSources[]): ClosedNumbers | undefined
   /** Starts a run. */
@@ -52,7 +52,7 @@ export function createMemberCalls(): MemberCalls {
       seeRun(message)
       const call = { toolCallId, sequence, ...definedFields({ parentToolCallId: message.parentToolCallId, sources }) }
       if (row !== undefined) byRow.set(row, call)
-      // A member's own call may have the same id as the call that the member works for. The id then stays assigned to the call
+      // A member's own call may have the same id as the call that the member works for. If so, the id must still find the call
       // that the member works for.
       if (toolCallId !== message.parentToolCallId) byId.set(toolCallId, call)
       return call

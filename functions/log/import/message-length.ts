@@ -2,7 +2,10 @@ import type { ClosedMessage } from '../../domain/messages/closed-message.ts'
 import type { AssistantPart } from '../../domain/messages/message.ts'
 import type { Source } from '../../domain/messages/source.ts'
 
-/** Number of characters that each numbered result adds to a completion and to the row of its numbers. */
+/**
+ * Number of characters that each numbered result adds: to the completion with its numbers, and to the row of these
+ * numbers.
+ */
 const NUMBERS_OF_RESULT = 150
 
 /** Returns the length, in characters and bytes, of the contents that come from the message's source. */

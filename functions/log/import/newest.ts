@@ -1,6 +1,9 @@
 import type { Loop } from './open-rounds.ts'
 
-/** Maximum number of remembered names, and of the characters in names and values. A log may have a million names. */
+/**
+ * Maximum number of remembered names, and maximum number of characters in all names and values together. A log may have
+ * a million names.
+ */
 const MAX_NAMES = 100_000
 const MAX_CHARACTERS = 32 * 1024 * 1024
 

@@ -16,7 +16,7 @@ const MAX_CHARACTERS = 64 * 1024 * 1024
 interface OpenLoop {
   readonly open: Set<FoundCall>
   readonly byName: Map<string, Set<FoundCall>>
-  /** Whether no result has arrived for any of the loop's open calls since the first of them was added. */
+  /** Whether the loop has received no result since the first of its open calls was added. */
   isUntouched: boolean
 }
 
@@ -32,8 +32,8 @@ export interface FoundCall {
  */
 export interface OpenRounds {
   /**
-   * Returns the calls that this message leaves without a result, as `interrupted`. In the log, they precede the
-   * message. `names`: the names that the source gives to the message's own calls, if these differ from the ids.
+   * Returns the calls that this message leaves without a result, as `interrupted`. In the log, these calls precede the
+   * message. `names`: the source's names of the message's own calls, if the names differ from the ids.
    */
   closedBy(message: Exclude<ClosedMessage, ClosedToolMessage>, names?: readonly string[]): ClosedToolMessage[]
   /**
@@ -48,7 +48,8 @@ export interface OpenRounds {
 }
 
 /**
- * Identifies a loop by the call that it works for, or by that call's id if the call is unknown. Undefined for the leader's loop.
+ * Identifies a member's loop by its delegate call, or by that call's id if the call is unknown. Undefined for the
+ * leader's loop.
  */
 export type Loop = MemberCall | string | undefined
 
@@ -59,7 +60,8 @@ export const loopOf = ({ parent, parentToolCallId }: Pick<ClosedMessage, 'parent
 /** Creates an empty tracker. */
 export function createOpenRounds(): OpenRounds {
   /**
-   * Loops with open calls. The open calls of a loop belong to one completion, or to several that all precede the first result.
+   * Loops with open calls. The open calls of a loop belong to one completion, or to several completions that all precede the
+   * first result.
    */
   const loops = new Map<Loop, OpenLoop>()
   const held = createHeld()

@@ -25,9 +25,7 @@ const mediaPart = z.discriminatedUnion(
 const base = { created_at: time.optional(), metadata: jsonObject.optional() }
 const call = z.object({
   id: z.string().nullish(),
-  /**
-   * `original_name` is a field of our exports. It is the tool's name in the log, if the provider got a different name.
-   */
+  /** `original_name` is a field of our exports: the tool's name in the log, if the provider got a mapped name. */
   function: z.object({
     name: z.string(),
     arguments: z.string().nullish(),

@@ -16,7 +16,7 @@ export interface CheckableSchema {
   /**
    * How much of the original the schema keeps:
    * - `whole`: all of it.
-   * - `partial`: a keyword was dropped. Every value that this schema refuses is refused by the original, too.
+   * - `partial`: a keyword was dropped. The original also refuses every value that this schema refuses.
    * - `unreadable`: a keyword was dropped, and this schema may refuse values that the original accepts.
    */
   readonly reading: 'whole' | 'partial' | 'unreadable'
@@ -35,7 +35,7 @@ const LISTS = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems'])
 const MAPS = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'])
 /** Keywords whose contents are plain values, which may be null. */
 const VALUES = new Set(['const', 'default', 'example', 'examples'])
-/** If a condition is dropped from the schema below one of these keywords, the keyword may refuse more values. */
+/** Keywords below which dropping a condition may make the schema refuse more values. */
 const NEGATING = new Set(['not', 'if', 'oneOf', 'contains', 'unevaluatedProperties', 'unevaluatedItems'])
 /**
  * Keywords that the translation omits. `format` is an annotation in JSON Schema 2020-12, and servers interpret it in different
@@ -192,7 +192,7 @@ function translateTuple(read: Record<string, Json>, { draft }: Reading): void {
 }
 
 /**
- * Whether `properties` or `patternProperties` was dropped. `additionalProperties` would then wrongly apply to the
+ * Whether `properties` or `patternProperties` was dropped. If so, `additionalProperties` would wrongly apply to the
  * properties that the dropped keyword named.
  */
 const hasUnreadNames = (from: JsonObject, read: JsonObject): boolean =>

@@ -8,7 +8,9 @@ import type { Span } from './json-spans.ts'
  */
 const MARK = '\uE000number:'
 const MAY_HAVE_MARK = /\uE000|\\u[eE]000/u
-/** Maximum characters of a number that JavaScript certainly keeps: its numbers have 15 significant digits. */
+/**
+ * Maximum length of a number that JavaScript certainly keeps, in characters. JavaScript keeps 15 significant digits.
+ */
 const MAX_PLAIN_CHARACTERS = 15
 
 /**

@@ -41,8 +41,8 @@ export function jsonSize(text: string): JsonSize {
 }
 
 /**
- * Returns the limit that a JSON text exceeds, in words that follow the text's name in a sentence. Undefined if it
- * exceeds none.
+ * Describes the limit that a JSON text exceeds, as the end of a sentence that begins with the text's name. Undefined if
+ * the text exceeds none.
  */
 export function jsonFault(text: string): string | undefined {
   const { depth, values } = jsonSize(text)

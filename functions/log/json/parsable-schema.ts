@@ -8,8 +8,9 @@ const isObject = (value: Json | undefined): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /**
- * Returns the schema in a form that a provider package can parse. OpenAI's package throws if a null is in the place of a schema,
- * and the whole request fails. All other values are kept. A schema that needs no change is returned unchanged.
+ * Returns the schema in a form that a provider package can parse. OpenAI's package throws for a null in the place of a
+ * schema, so the whole request would fail. All other values are kept. A schema that needs no change is returned
+ * unchanged.
  */
 export function parsableSchema(schema: JsonObject): JsonObject {
   const changed: Record<string, Json | undefined> = {}

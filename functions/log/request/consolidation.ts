@@ -7,7 +7,7 @@ import { weighText } from './token-weight.ts'
 
 /** Maximum number of requests per consolidation. If a conversation is longer, only the newest part is read. */
 const MAX_REQUESTS = 4
-/** Consumers are warned this number of messages before the threshold. */
+/** Number of messages before the threshold at which consumers are warned. */
 const NEARLY = 2
 
 /**
@@ -24,7 +24,7 @@ export const isNearlyFull = ({ threshold }: Consolidation, count: number): boole
 export const isSoonDue = (policy: Consolidation, count: number): boolean =>
   policy.keepRecentRatio < 1 && isNearlyFull(policy, count) && !isDue(policy, count)
 
-/** Returns the number of newest conversational messages that are not summarized. */
+/** Returns how many of the newest conversational messages are not summarized. */
 export const keptCount = ({ threshold, keepRecentRatio }: Consolidation): number =>
   Math.max(1, Math.floor(threshold * keepRecentRatio + 1e-9))
 

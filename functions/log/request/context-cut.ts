@@ -7,14 +7,14 @@ import type { Measured } from './request-size.ts'
 import { weighMessages } from './token-weight.ts'
 
 /**
- * Minimum, preferred and maximum share of the limit that a truncated request fills, if a round begins in that range. The shares
- * are so low that the next truncation is not needed at once.
+ * Minimum, preferred and maximum size of a truncated request, as shares of the limit. The size is in this range if a round
+ * begins there. The shares are low, so that the next truncation is not needed soon.
  */
 const [MIN_SHARE, MIDDLE_SHARE, MAX_SHARE] = [0.35, 0.55, 0.75]
 /** Maximum share of a rejected request that is kept. */
 const AFTER_REFUSAL = 2 / 3
 
-/** Counts of the messages that precede the loaded ones. They are no longer sent. */
+/** Counts of the messages before the loaded ones. These earlier messages are no longer sent. */
 export interface Older {
   readonly messages: number
   readonly conversational: number
@@ -78,8 +78,8 @@ function candidates(of: Measured, scale: Scale): { readonly found: readonly Cand
   const found: Candidate[] = []
   for (const [index, { message, weight }] of replayed.entries()) {
     const isInput = message.role === 'user' && turn.has(message)
-    // A truncation cannot begin at an input that an earlier truncation kept: messages that were dropped after that input would be
-    // sent again.
+    // A truncation never begins at an input that an earlier truncation kept. Otherwise, the messages that were dropped
+    // after this input would be sent again.
     const isBehind = message.id < (context.cut?.from ?? '')
     if (!isBehind && (index > inputs.length || (index === 0 && !of.isWhole))) {
       const tokens = tokensOf(scale, opening + keptWeight + rest)

@@ -67,7 +67,7 @@ export interface SizeRefusal {
 }
 
 /**
- * If the provider names no number, the model is assumed to accept this share of the refused size, and at least `MIN_ASSUMED`
+ * If the provider names no limit, the model is assumed to accept this share of the refused size, and at least `MIN_ASSUMED`
  * tokens.
  */
 const BELOW_REFUSED = 0.9

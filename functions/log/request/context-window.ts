@@ -4,7 +4,7 @@ import { contextBegins } from './request-context.ts'
 import type { Decisions } from './request-context.ts'
 import { weighStored } from './token-weight.ts'
 
-/** Assumed tokens per message before any message was read. */
+/** Assumed tokens of a message, used until messages were read. */
 const TYPICAL_WEIGHT = 2_000
 /** Minimum number of messages per read while reading the current turn. */
 const TURN_PAGE = 100
@@ -19,7 +19,7 @@ export interface ContextWindow {
   add(page: readonly Message[]): boolean
   /** Returns how many more messages fill the window, estimated from those read so far; at least 1. */
   wanted(): number
-  /** Returns the loaded messages, ascending, and whether they include everything that is sent. */
+  /** Returns the loaded messages, ascending, and whether they include every message that is sent. */
   loaded(isAtBeginning: boolean): LoadedLog
 }
 
@@ -51,7 +51,7 @@ export function createContextWindow(
   /** `reached`: the start of the decided context was read. `skipped`: a message after that start did not fit. */
   let [reached, skipped] = [false, false]
 
-  /** Whether a message is of the current turn. Without an input, the run searches for an input up to the token limit. */
+  /** Whether a message is of the current turn. Without an input, the turn goes back to an earlier input or the limit. */
   const isOfTurn = (message: Message): boolean =>
     turnOpen && (message.runId === currentRun || (turn.at(-1)?.role !== 'user' && turnWeight <= most))
 

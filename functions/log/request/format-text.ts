@@ -1,6 +1,8 @@
 import type { JsonFormat } from '../../domain/runs/request-settings.ts'
 
-/** Instructions for a model whose provider does not take the format itself. Equal formats give equal texts. */
+/**
+ * Instructions for a model whose provider does not accept the format as a parameter. Equal formats give equal texts.
+ */
 export const formatInstructions = (format: JsonFormat): string =>
   format.type === 'json_object'
     ? `${ONLY_JSON} It must be a JSON object.`

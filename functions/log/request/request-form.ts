@@ -10,7 +10,7 @@ import { readJson } from '../json/exact-json.ts'
 
 /** The form in which a log's messages are sent to one model. */
 export interface RequestForm {
-  /** The name of the model in its agent's settings. Default: every model's reasoning is sent, and nothing is repaired. */
+  /** The model's name in its agent's settings. If absent, reasoning of every model is sent, and nothing is repaired. */
   readonly model?: string
 }
 
@@ -21,13 +21,13 @@ const EMPTY = '(empty)'
 
 const NO_REPAIRS: Repairs = { steps: [], omitted: [] }
 
-/** Returns the recorded repairs of requests to a model. `model`: the name in its agent's settings. */
+/** Returns the recorded repairs of requests to a model. `model`: the model's name in its agent's settings. */
 export const repairsFor = ({ repairs }: Pick<SessionContext, 'repairs'>, model: string): Repairs =>
   repairs?.[fullModelName(model)] ?? NO_REPAIRS
 
 /**
- * Returns the repairs for a member's requests. The steps come from the session's repairs, the omitted messages from the member's
- * own repairs.
+ * Returns the repairs for a member's requests. A member shares the steps of the session's repairs, but has its own
+ * omitted messages.
  */
 export function membersRepairs(
   session: SessionContext['repairs'],

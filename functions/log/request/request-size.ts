@@ -7,13 +7,14 @@ import { recordedNumbers } from '../sources.ts'
 import { weighMessages } from './token-weight.ts'
 
 /**
- * With this number of tokens, a newly measured rate and the previous rate have equal weight. With fewer tokens, the previous rate
- * has more weight.
+ * Number of tokens at which a newly measured rate and the previous rate have equal weight. For fewer tokens, the
+ * previous rate has more weight.
  */
 const LEARNED_OVER = 2_000
 const [MIN_RATE, MAX_RATE] = [0.2, 5]
 /**
- * A plausible usage may differ from the estimate by this number of tokens, whatever the rate. Some providers do not count tools.
+ * Number of tokens by which a plausible usage may differ from the estimate, regardless of the rate. Some providers do
+ * not count tools.
  */
 const LEEWAY = 1_000
 
@@ -36,9 +37,9 @@ export const tokensOf = (scale: Scale, weight: number): number =>
 const weightOf = (of: Measured): number => of.declarations + weighMessages(replay(of.messages, of))
 
 /**
- * Derives a scale from the usage that the provider reported. The scale has the tokens of the last request, and the tokens per
- * unit of weight between the first completion and the last one. It thus reflects how the model's tokenizer counts the scripts of
- * this session. It is a pure function of the log and the decisions.
+ * Derives a scale from the usage that the provider reported. The scale has the tokens of the last request, and the
+ * tokens per unit of weight between the first completion and the last one. So the scale reflects how the model's
+ * tokenizer counts the writing systems of this session. The scale is a pure function of the log and the decisions.
  */
 export function scaleOf(of: Measured): Scale {
   const { decided } = of.context
@@ -52,7 +53,7 @@ export function scaleOf(of: Measured): Scale {
   )
   const [first, last] = [counted[0], counted.at(-1)]
   if (last === undefined) return decided?.scale ?? { ...NOTHING, rate: 1 }
-  // A completion records the source numbers that the request before it used.
+  // A completion records the source numbers of the request that led to the completion.
   const numbers = new Map([...recordedNumbers(of.messages), ...(of.numbers ?? [])])
   const at = (message: Counted): Point => ({
     weight: weightBefore({ ...of, numbers }, message),

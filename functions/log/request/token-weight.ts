@@ -5,9 +5,9 @@ import { formatInstructions } from './format-text.ts'
 
 /*
  * Weights estimate the number of tokens as long as nothing is known about the model. The figures are a least-squares
- * fit to o200k_base over recorded conversations and eleven scripts. Half of the conversations are within 4 %, and nine
- * of ten within 12 % (`npm run bench tokens`). The provider's actual counting is learned from its usage
- * (`request-size.ts`).
+ * fit to o200k_base over recorded conversations and eleven writing systems. The estimate is within 4 % for half of the
+ * conversations, and within 12 % for nine of ten (`npm run bench tokens`). How a provider actually counts is learned
+ * from the usage that it reports (`request-size.ts`).
  */
 
 /** Number of letters of a word that are counted as one token. */
@@ -31,7 +31,7 @@ const MEDIA = 1_500
 /** Weight of the note that replaces media. */
 const GONE = 40
 
-/** Returns the estimated tokens of a text, depending on its scripts. */
+/** Returns the estimated tokens of a text, depending on its writing systems. */
 export function weighText(text: string): number {
   let weight = 0
   let letters = 0

@@ -13,8 +13,8 @@ export const TOOL_NAMES: NameRules = { foreign: /[^a-zA-Z0-9_-]/, maxLength: 64 
 /** Strictest rules for tool names, for a provider that refused names in the usual form. */
 export const NARROW_NAMES: NameRules = { foreign: /[^a-zA-Z0-9_]/, maxLength: 40 }
 /**
- * Rules for call ids in Chat Completions. Servers read their own ids, such as `functions.shell:0` or ids with a
- * signature of any length, so these are kept. A server that refuses an id gets the narrow form.
+ * Rules for call ids in Chat Completions. Servers interpret ids that they made, such as `functions.shell:0` or ids with
+ * a signature of any length, so such ids are kept. A server that refuses an id gets the id in the narrow form.
  */
 export const CHAT_IDS: NameRules = { foreign: /[^\x21-\x7e]/, maxLength: Infinity }
 /** Rules for call ids in the other formats. */

@@ -7,7 +7,7 @@ type Fields = { readonly [name: string]: unknown }
 /** Matches the beginning of a text that the program itself wrote as a message of the user. */
 const PROGRAM_TEXT =
   /^\s*(?:<(?:command-(?:name|message|args)|local-command-[a-z]+|task-notification|bash-std(?:out|err)|system-reminder)>|Caveat: The messages below|\[Request interrupted by user)/u
-/** The pattern that parser 1 uses instead. */
+/** Parser 1 uses this pattern instead of `PROGRAM_TEXT`. */
 const PROGRAM_TEXT_BEFORE =
   /^\s*(?:<command-(?:name|message|args)>|<local-command-std(?:out|err)>|Caveat: The messages below)/u
 const COMMAND = /<command-name>([^<]{1,200})<\/command-name>/u

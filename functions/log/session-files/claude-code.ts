@@ -52,8 +52,8 @@ export function readClaudeCode(lines: Iterable<FileLine>, beside: Beside, parser
 }
 
 /**
- * Types of records that name a session, with the field of the name. The first type that occurs in a file takes
- * precedence.
+ * Types of records that name a session. The value is the field that contains the name. If a file has several of these
+ * types, the first one in this list takes precedence.
  */
 const TITLES = { 'custom-title': 'customTitle', 'ai-title': 'aiTitle', summary: 'summary' } as const
 
@@ -98,7 +98,9 @@ function createQueuedInputs(messages: ReturnType<typeof createMessages>, seen: S
       if (parts.length > 0) queued.push({ line, parts, time: timeIn(record) })
     },
     store,
-    /** Stores the queued inputs before the completion with this key, unless that completion has already begun. */
+    /**
+     * Stores the queued inputs if the completion with this key begins now, so that the inputs precede the completion.
+     */
     storeBefore(key: unknown): void {
       if (key !== completion) store()
       completion = key

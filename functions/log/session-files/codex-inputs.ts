@@ -13,7 +13,7 @@ type Fields = { readonly [name: string]: unknown }
  */
 const PROGRAM_TEXT =
   /^\s*(?:<(?:permissions|skills?|hook|instructions|INSTRUCTIONS|[a-z]+(?:_[a-z]+)+)\b[^>]*>|# AGENTS\.md instructions for )/u
-/** The pattern that parser 1 uses instead. */
+/** Parser 1 uses this pattern instead of `PROGRAM_TEXT`. */
 const PROGRAM_TEXT_BEFORE =
   /^\s*<(?:environment_context|user_instructions|permissions|skills_instructions|turn_aborted)\b/u
 

@@ -45,7 +45,7 @@ export function readCodex(lines: readonly FileLine[], parser: Parser): Transcrip
   }
   return { id, title: undefined, metadata, messages: messages.end(), faults: damagedOfCodex(lines) }
 
-  /** The first such record describes this file. In a fork, the records of its parents follow it. */
+  /** Only the first description in a file counts. In a fork, the descriptions of its parents follow. */
   function describe(meta: Fields): void {
     if (id !== undefined) return
     id = textIn(meta, 'id')

@@ -28,8 +28,8 @@ const DATA_URL = /^data:([^;,]+);base64,(.+)$/su
 
 /**
  * Reads the conversation of a thread from its checkpoints, oldest first. It contains every message of any checkpoint
- * once, even if a later step removed it from the state. A changed message is included in both forms.
- * `known`: ids of messages that another conversation has. If all messages are known, the result is empty.
+ * once, even if a later step removed it from the state. A changed message is included in both forms. `known`: ids of
+ * messages that another conversation has. If `known` contains all messages, the result is empty.
  */
 export function readLangGraph(
   checkpoints: Iterable<CheckpointRow>,
@@ -148,8 +148,8 @@ function createVersions() {
       return { calls: left, given }
     },
     /**
-     * If a result with this id was assigned to a call before, the result has changed: returns that call. Otherwise, assigns the
-     * new result to its open call and returns undefined.
+     * Assigns a new result to its open call and returns undefined. If a result with this id was assigned to a call before, the
+     * result has changed: returns that call instead.
      */
     answered({ id }: Found, call: string): Call | undefined {
       const before = ended.get(call)

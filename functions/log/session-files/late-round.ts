@@ -12,9 +12,9 @@ const OF_ROUND = ['id', 'run_id', 'round', 'sequence', 'parent_message_id']
 const OF_COMPLETION = ['role', 'agent', 'parent_tool_call_id', 'created_at', 'model']
 
 /**
- * Returns a new round for a result that arrived after its call was closed as `interrupted`. That status is final, so the original
- * round cannot have the result. The round has a completion with only this call, and the result. Both messages have the form of
- * their originals.
+ * Returns a new round for a result that arrived after its call was closed as `interrupted`. The status of a closed call
+ * is final, so the original round cannot have the result. The new round has a completion with only this call, and the
+ * result. Both messages have the form of their originals.
  */
 export function lateRound({ message, sequence }: CallIn, result: JsonObject): readonly JsonObject[] {
   const calls = message['tool_calls'] as readonly Json[]

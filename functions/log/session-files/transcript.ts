@@ -50,7 +50,7 @@ export interface Transcript {
   readonly faults: readonly Fault[]
 }
 
-/** Returns the position without the other fields. */
+/** Returns only the fields that make up a position. */
 export const placeOf = ({ line, at }: FilePlace): FilePlace => (at === undefined ? { line } : { line, at })
 
 export const isRecord = (value: unknown): value is { readonly [name: string]: unknown } =>
@@ -145,7 +145,7 @@ function createLastCompletions() {
   const lasts = new Map<string | undefined, { completion: Completion; place: number; answered: Set<string> }>()
   return {
     /**
-     * Returns the completion's index. If it is already the last completion of its loop, it keeps its index. Otherwise it gets
+     * Returns the index of a completion: its existing index if it is already the last completion of its loop, otherwise
      * `next`.
      */
     take(completion: Completion, next: number): number {
@@ -178,7 +178,8 @@ const callsOf = (completion: Completion | undefined): string[] =>
   completion?.pieces.flatMap(({ calls = [] }) => calls.map(({ id }) => id)) ?? []
 
 /**
- * Marks the first message that may still change: the last completion, or the first message of members whose call has no result.
+ * Marks the first message that may still change: the leader's last completion, or the first message of members whose call has
+ * no result, whichever comes first.
  */
 function withOpenEnd(messages: readonly FileMessage[], last: OpenEnd | undefined, members = messages.length) {
   const rest: OpenEnd | undefined = members < messages.length ? { place: members, open: 'calls' } : undefined
@@ -187,9 +188,9 @@ function withOpenEnd(messages: readonly FileMessage[], last: OpenEnd | undefined
 }
 
 /**
- * Collects the messages of a file. Consecutive pieces with the same key become one assistant message. Results of its calls may be
- * between the pieces, because one call may end before the next is written. If all calls of the message have results, a further
- * piece begins a new message.
+ * Collects the messages of a file. Consecutive pieces with the same key become one assistant message. Results of the
+ * message's calls may be between the pieces, because one call may end before the next call is written. If all calls of
+ * the message have results, a further piece begins a new message.
  */
 export function createMessages() {
   const messages: FileMessage[] = []
@@ -230,7 +231,7 @@ export function createMessages() {
       const times = { created_at: called.get(id) ?? time, completed_at: time }
       add(line, loop, { role: 'tool', tool_call_id: id, status, ...times, parts })
     },
-    /** Adds a call that has no result although its member has worked. The member's messages follow. */
+    /** Adds a call without a result, so that the messages of its member can follow. */
     unanswered(line: number, id: string): void {
       flush()
       add(line, undefined, { role: 'tool', tool_call_id: id, status: 'running', created_at: called.get(id), parts: [] })
@@ -240,7 +241,7 @@ export function createMessages() {
       flush()
       lasts.end(undefined)
     },
-    /** Marks the messages that are added from now on: they may move when the file grows. */
+    /** Marks all messages that are added later, because they may move when the file grows. */
     openFrom(): void {
       flush()
       openFrom ??= messages.length

@@ -62,8 +62,8 @@ export async function openOperations(environment: string, { region, index, endpo
       return rebuildIndex({ ...indexing, indexDeadLetters, builder, clock })
     },
     /**
-     * Returns dead letters to the run queue, which needs no index. Then indexes dead-lettered messages and failed
-     * batches again.
+     * Sends dead-lettered hints to the run queue again, which needs no index. Next, indexes the dead-lettered messages
+     * and the failed batches again.
      */
     async redrive(): Promise<Redriven & { readonly deadLetters: number }> {
       const deadLetters = await resendDeadLetters(sqs, deployment.deadLetterUrl)

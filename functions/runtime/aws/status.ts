@@ -33,7 +33,7 @@ export interface Status {
   readonly deadLetters: QueueDepth | Error
   readonly indexDeadLetters: QueueDepth | Error
   readonly failedBatches: number | Error
-  /** Maximum of the last 15 minutes; undefined if nothing was indexed. */
+  /** Maximum indexing lag of the last 15 minutes; undefined if nothing was indexed. */
   readonly indexLagMs: number | undefined | Error
   /**
    * The documents of the index; `count` is undefined before anything was indexed. `refused`: these credentials may not read the

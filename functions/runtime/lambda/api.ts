@@ -24,8 +24,8 @@ const MAX_STREAM_MS = 14 * 60_000 - 15_000
 const CLOSING_MS = 10_000
 
 /**
- * Handles the requests of the REST API. If the caller waits or listens, the run is executed here. With `Prefer:
- * respond-async`, the run goes to the queue. Lambda sends a process one request at a time.
+ * Handles the requests of the REST API. If the caller waits for the run or follows its events, the run is executed
+ * here. With `Prefer: respond-async`, the run goes to the queue. Lambda sends a process one request at a time.
  */
 export function createApiHandler(settings: LoopSettings): StreamingHandler {
   const loop = openLoop(settings)

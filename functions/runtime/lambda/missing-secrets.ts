@@ -4,8 +4,8 @@ import { slackSecrets } from '../settings/slack-settings.ts'
 import { DEFAULT_SLACK } from '../../channels/slack/settings.ts'
 
 /**
- * Throws if settings are invalid. `read` returns the secrets that settings name. If it is given, the secrets are
- * checked too.
+ * Throws if settings are invalid. `read` returns the value of a secret that settings name. If `read` is absent, secrets
+ * are not checked.
  */
 export type SecretsUse = (read?: (name: string) => string | undefined) => void
 
@@ -20,7 +20,7 @@ interface Dependencies {
 
 /**
  * Returns a function that logs each secret that settings name but the deployment's secret lacks, and counts them for an
- * alarm. It does so once, even if it is called several times.
+ * alarm. The secrets are checked once, even if the function is called several times.
  *
  * The process continues, because everything else works. The secret is not read if the settings name no secret. The
  * function never rejects.

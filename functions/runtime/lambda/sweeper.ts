@@ -70,8 +70,8 @@ const isThis =
     other.tenant === tenant && other.session === session
 
 /**
- * Returns a function that checks whether a session is deleted. This also works for batches that failed after the
- * deletion.
+ * Returns a function that checks whether a session is deleted. The check also covers batches that failed after their
+ * session was deleted.
  */
 const isDeleted =
   (sessions: Pick<SessionStore, 'living'>) =>

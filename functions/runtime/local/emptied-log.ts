@@ -7,7 +7,7 @@ interface Dependencies {
   readonly deletion: SessionDeletion
   /** Whether a killed program has left a write-ahead log behind. This log may still contain deleted texts. */
   readonly isLeft: boolean
-  /** Empties the log. Returns false if it must be called again. */
+  /** Empties the log. Returns false if the log could not be emptied now: call the function again later. */
   readonly emptyLog: () => Promise<boolean>
   /** Called with the reason when emptying the log failed. The next deletion makes a new attempt. */
   readonly report: (error: unknown) => void

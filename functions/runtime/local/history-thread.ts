@@ -22,8 +22,8 @@ export interface HistoryThread extends HistoryMerger {
  */
 const YOUNG_MB = 24
 /**
- * Size of the write-ahead log, in pages, at which the serving thread checkpoints. The indexing thread has a lower
- * limit, so it normally checkpoints first.
+ * Size of the write-ahead log, in pages, at which the serving thread checkpoints. The limit of the indexing thread is
+ * lower, so the indexing thread normally checkpoints first.
  */
 const CHECKPOINT_PAGES = 16_000
 /** Time limit for a stopping thread to finish its current transaction. */

@@ -23,7 +23,9 @@ const HEADERS_MS = 20_000
  * (`docs/assurance/runs.md`).
  */
 const UNREAD_MS = 600_000
-/** Replaces `UNREAD_MS` while many bytes are unread, or while half of the allowed connections are open. */
+/**
+ * Time limit that replaces `UNREAD_MS` while many bytes are unread, or while half of the allowed connections are open.
+ */
 const CROWDED_UNREAD_MS = 60_000
 const POLL_INTERVAL_MS = 5_000
 /**
@@ -90,8 +92,8 @@ export async function serveHttp(
 }
 
 /**
- * The number of bytes of a response that the kernel has accepted, and the time of its last change. While no bytes are
- * pending, the time is updated too.
+ * `taken`: the number of bytes of a response that the kernel has accepted. `since`: the last time at which `taken` had
+ * changed, or no bytes were pending.
  */
 interface Progress {
   readonly taken: number

@@ -10,7 +10,7 @@ const describe = (error: unknown): { readonly error: string } => ({ error: Strin
 /** The folder of the locks, within the data folder. */
 const PROCESSES = 'processes'
 
-/** This process as other processes on its data folder see it. */
+/** This process, as seen by other processes that use its data folder. */
 export interface LiveProcess {
   /**
    * Names this process in its leases. Undefined if the file system has no locks; then the leases last until they
@@ -55,8 +55,8 @@ export function registerProcess({
   return {
     id: lock?.id,
     close() {
-      // A lease stays while a tool that needs it still runs. The lock is then released only when the process ends, so
-      // no other process acquires the run before the process has ended.
+      // While a tool that needs a lease still runs, the lease stays, and the lock is not released here. The lock is
+      // released when the process ends, so no other process acquires the run earlier.
       if (lock !== undefined && !holdsLeases(database, lock.id)) lock.release()
     },
   }

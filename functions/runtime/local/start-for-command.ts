@@ -13,15 +13,15 @@ interface CommandAccess {
 }
 
 interface ForCommand {
-  /** If absent, the keys of the data folder are accepted, as in the main program. */
+  /** If absent, the program accepts the keys of the data folder, as the main program does. */
   readonly access?: CommandAccess
   /** Whether runs that the command follows are executed here. All other runs are left to other processes. */
   readonly takesWork: boolean
 }
 
 /**
- * Starts the program for one command, on a free port of this machine. It logs errors only. With `access`, it accepts
- * only that secret, without limits.
+ * Starts the program for one command, on a free port of this machine. The program logs errors only. With `access`, the
+ * program accepts only the secret in `access`, and sets no limits for it.
  */
 export async function startForCommand(settings: Settings, { access, ...command }: ForCommand): Promise<LocalServer> {
   const takesWork = command.takesWork ? 'followed' : 'none'

@@ -65,7 +65,7 @@ export interface LocalServer {
  */
 export type TakesWork = 'all' | 'followed' | 'none'
 
-/** Parts of the program on this machine that differ from the default. */
+/** Parts that replace the default parts of the program on this machine. */
 export interface Composition {
   readonly ports?: OpenPorts
   readonly tools?: Tools

@@ -292,7 +292,7 @@ export interface SweeperVariables extends StoreVariables {
   readonly TOOLTRAIL_FAILURES_BUCKET: string
 }
 
-/** Where other programs keep their sessions, if variables say so, and whether npx started this program. */
+/** Reads whether npx started this program, and the variables for the folders of other programs' sessions. */
 export const readCommandSettings = (variables: NodeJS.ProcessEnv = process.env) => ({
   isNpx: variables['npm_command'] === 'exec',
   claude: textOf(variables['CLAUDE_CONFIG_DIR']),

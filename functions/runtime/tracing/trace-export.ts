@@ -66,13 +66,14 @@ export function startTraceExport(settings: TraceSettings, { clock, logger }: Dep
   async function sendAll(): Promise<void> {
     // A failure is ignored, because the exporter has logged it.
     await processor.forceFlush().catch(() => undefined)
-    // The processor does not wait for batches that are being sent. The sender does.
+    // The processor's flush does not wait for batches that are being sent, but the sender's flush does.
     await sender.forceFlush()
   }
   async function flush(): Promise<void> {
     const over = new AbortController()
     try {
-      // The package's own timeout limits only silence. An endpoint that responds byte by byte would block it for ever.
+      // The package's own timeout ends only a wait for a silent endpoint. An endpoint that responds byte by byte would
+      // block the flush for ever.
       await Promise.race([sendAll(), clock.sleep(FLUSH_MS, over.signal)])
     } finally {
       over.abort()

@@ -21,8 +21,8 @@ import { SWEEP_EVERY } from './sweeper.ts'
 /** Maximum duration that Lambda allows for an invocation. */
 export const LOOP_TIMEOUT = Duration.minutes(15)
 /**
- * In this last part of an invocation, a run is handed off as soon as its round ends. A round may take at most this
- * time.
+ * Duration of the last part of an invocation. In this part, a run is handed off as soon as its round ends. So a round
+ * may take at most this time.
  */
 const STOP_MARGIN = Duration.minutes(5)
 

@@ -14,8 +14,8 @@ export class SweepSchedule extends Construct {
     new Rule(this, 'Rule', {
       description: 'Finds sessions whose hint was lost or whose worker died',
       schedule: Schedule.rate(SWEEP_EVERY),
-      // These settings apply to the delivery of the event to Lambda. For failed invocations, Lambda's retries are a
-      // setting of the function.
+      // These settings apply only to the delivery of the event to Lambda. The function's own settings control Lambda's
+      // retries of failed invocations.
       targets: [new LambdaFunction(sweeper, { retryAttempts: 0, maxEventAge: SWEEP_EVERY })],
     })
   }

@@ -14,12 +14,12 @@ export interface AlarmRule {
    * @default 'above'
    */
   readonly side?: 'above' | 'below'
-  /** Number of the last `of` values that must reach the threshold. */
+  /** The alarm is raised if this many of the last `of` values reach the threshold. */
   readonly times: number
   /**
-   * Number of latest values to consider. A late value has the time at which its work started, so this number must be
-   * high enough to include the value. If `FILL` replaces missing values, the latest value may always be a filled-in
-   * value (docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/using-metric-math.html).
+   * Number of latest values to consider. A value that arrives late counts at the time at which its work started, so
+   * this number must be high enough to include late values. If `FILL` replaces missing values, the latest value may
+   * always be a filled-in value (docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/using-metric-math.html).
    * @default - equal to `times`, so that the values must be consecutive
    */
   readonly of?: number
