@@ -10,8 +10,8 @@ const SHARING = [
   'test/{access,adapters,agent,channels,client,delivery,deployed,domain,history,http,lib,log,mcp,page,ports,search,tools}/**/*.test.ts',
 ]
 /**
- * The seeds determine everything except the loading of modules. Node loads modules synchronously, Vitest loads them from another
- * process.
+ * Tests whose seeds must determine everything. Node loads their modules, because Vitest would load the modules from another
+ * process, at times that no seed determines.
  */
 const SIMULATOR = 'audit/simulator/*.test.ts'
 /** Tests of durations. They need an idle machine, so they run after all others, one at a time. */

@@ -10,8 +10,8 @@ import type { LogReader, MessageQuery } from '../ports/log-reader.ts'
 type Page = Awaited<ReturnType<LogReader['messages']>>
 
 /**
- * Reads logs without superseded messages, because requests must not send them. Reads of one run or of one message include them.
- * The replacements of a session are read once. So each run and each request needs its own reader.
+ * Reads logs without superseded messages, because requests must not send them. Reads of a single run or message include
+ * superseded ones. A reader reads the replacements of a session only once, so each run and each request needs a new reader.
  */
 export function currentLog(reader: LogReader): LogReader {
   const known = new Map<string, Promise<MessageRange[]>>()

@@ -1,5 +1,5 @@
 import type { AppDependencies } from './dependencies.ts'
 
-/** Returns the name of the agent that a facade's client names, by its own name or by an alias. */
+/** Returns the name of an agent from the name that a facade's client sends: the agent's own name or an alias. */
 export const aliasedAgent = ({ settings }: Pick<AppDependencies, 'settings'>, name: string): string =>
   settings.aliases?.get(name) ?? name

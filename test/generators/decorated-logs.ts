@@ -37,7 +37,10 @@ function withResults(row: ToolMessage, rolled: number): ToolMessage {
   }
 }
 
-/** Adds the source numbers that the completion's request assigned, like the loop. */
+/**
+ * Like the loop, adds to a completion the source numbers that its request assigned. Some completions also get a citation or
+ * usage.
+ */
 function completing(message: AssistantMessage, before: readonly Message[], rolled: number): AssistantMessage {
   const leaders = before.filter(isLeaders)
   const known = recordedNumbers(leaders)

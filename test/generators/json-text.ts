@@ -20,7 +20,7 @@ export const numberText = fc
     [isNegative ? '-' : '', integer, fraction === null ? '' : `.${fraction}`, exponent?.join('') ?? ''].join(''),
   )
 
-/** Names that no object repeats, and that do not look like indexes: JavaScript keeps the order of such names. */
+/** The names of an object: distinct, and unlike array indexes, so that JavaScript keeps their order. */
 const names = fc.uniqueArray(
   fc.string({ maxLength: 6, unit: 'grapheme' }).map((name) => `_${name}`),
   { maxLength: 4 },

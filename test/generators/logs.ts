@@ -48,7 +48,7 @@ const rawArguments = fc.oneof(
 const status = fc.constantFrom<ToolStatus>('completed', 'error', 'interrupted', 'cancelled', 'denied')
 const openStatus = fc.constantFrom<ToolStatus>('running', 'waiting', 'approved')
 
-/** Few ids, so that they are repeated, within a batch too. */
+/** Only four ids, so that many calls have equal ids, even within one batch. */
 const call = fc.record<ToolCall>({
   id: fc.constantFrom('', 'call_0', 'call_1', 'functions.shell:0'),
   name: fc.constantFrom('shell', 'read_output', 'unknown tool'),
@@ -107,7 +107,7 @@ const run = (open: boolean): fc.Arbitrary<RunPlan> =>
 /** Logs of several runs as the loop stores them: every round has its results. */
 export const settledLog: fc.Arbitrary<Message[]> = fc.array(run(false), { minLength: 1, maxLength: 4 }).map(build)
 
-/** Logs in any state: also after a crash, imported in part, or with orphaned results. */
+/** Logs in any state: complete, left by a crash, partly imported, or with orphaned results. */
 export const anyLog: fc.Arbitrary<Message[]> = fc
   .tuple(fc.array(run(true), { minLength: 1, maxLength: 4 }), fc.integer({ min: 0, max: 3 }), fc.nat())
   .map(([plans, orphans, seed]) => withOrphans(build(plans), orphans, seed))

@@ -14,7 +14,7 @@ const START = 1_700_000_000_000
 /** The id of a log's first message. The id ends with the number `place`. */
 const firstId = (place: number): string => `${nextId(undefined, START).slice(0, -16)}${String(place).padStart(16, '0')}`
 
-/** Builds a log from one line per message. Ids increase from the first; rounds and indexes are counted. */
+/** Builds a log from one line per message. Ids increase from `first`. The writer counts the rounds and the indexes of calls. */
 export function writeLog(first: string = firstId(0)): LogWriter {
   const log: Message[] = []
   let run = 'run-1'

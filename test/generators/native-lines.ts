@@ -41,7 +41,9 @@ const user = fc
   .record({ parts: fc.array(fc.oneof(said, image), { minLength: 1, maxLength: 3 }), created_at: time })
   .map((one): NativeLine => ({ role: 'user', ...one }))
 
-/** A completion and the results of its calls; some calls have none. Few ids, so that they are repeated. */
+/**
+ * A completion and the results of its calls; some calls have none. There are few ids, so that several calls have the same id.
+ */
 const round = fc
   .record({
     parts: fc.array(

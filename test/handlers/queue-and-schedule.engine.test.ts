@@ -108,7 +108,7 @@ withEngines(['dynamodb', 's3', 'sqs'], ({ dynamodb, s3, sqs }) => {
     expect(await handler(eventOf([absent]), context)).toEqual({ batchItemFailures: [] })
   })
 
-  test('the sweeper sends a hint for due work and continues a deletion, each once in an invocation', async () => {
+  test('one invocation of the sweeper sends one hint for due work and continues a deletion', async () => {
     const { handler } = await import('../../functions/handlers/sweeper.ts')
     const { key } = await queued('lost')
     const gone = await queued('gone')

@@ -22,7 +22,7 @@ import { isSearched } from '../../functions/search/documents/documents.ts'
 const IMPOSSIBLE_TIME = 1e300
 const START = 1_750_000_000_000
 const OF_A_SESSION = 50
-/** Items of one atomic write. */
+/** Number of items in one atomic write. */
 const AT_ONCE = 40
 
 export interface WrittenCorpus {
@@ -33,8 +33,8 @@ export interface WrittenCorpus {
 }
 
 /**
- * Writes `count` messages of many sessions into the table: texts, calls that run and then end, offloaded outputs, secrets, empty
- * texts, and a few messages that every index refuses. Their numbers start at `from`.
+ * Writes `count` messages of many sessions into the table: texts, calls that run and then end, offloaded outputs, secrets,
+ * empty texts, and a few messages that every index refuses. The first message has the number `from`.
  */
 export async function writeCorpus(dependencies: DynamoDependencies, count: number, from = 0): Promise<WrittenCorpus> {
   const sessions: SessionKey[] = []

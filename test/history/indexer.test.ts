@@ -24,7 +24,7 @@ const session: Session = {
 }
 
 const NOW = 1_800_000_000_000
-/** Added to the revision of a removal. */
+/** A removal adds this number to the revision of its record. */
 const REMOVED = 2 ** 41
 const SECRET = `ghp_${'aB3dE6gH9jK2mN5pQ8rS1tU4vW7xY0zCaB3d'}`
 
@@ -254,7 +254,7 @@ test('records are not dead-lettered while no record can be read or the index fai
   expect(deadLettered).toEqual([])
 })
 
-test('records beyond the deadline are redelivered; a record that alone exceeds the deadline is dead-lettered', async () => {
+test('records not written by the deadline are redelivered; a record that alone takes longer is dead-lettered', async () => {
   const output = Buffer.from('line of text\n'.repeat(1_000_000))
   const whole = { bytes: output.length, lines: 1, sha256: '', mediaType: 'text/plain', object: 'object-1' }
   const long = { ...listing, output: whole } as Message
@@ -287,7 +287,7 @@ test('an index that does not respond fails the batch from its first record', asy
   })
 })
 
-test('a removal covers the names of all documents that a message can have', () => {
+test('a removal names all documents that a message can have', () => {
   const long = 'word '.repeat(5_000)
   for (const message of log) {
     const documents = historyDocuments(message, { key }, { text: long, call: message.role === 'tool' ? long : '' })

@@ -28,7 +28,7 @@ export async function memoryOf(
 
 const POLL_INTERVAL_MS = 20
 
-/** Executes `work` and prints the memory that it used. For programs that `memoryOf` starts. */
+/** Executes `work` and prints the memory that it used. Called by programs that `memoryOf` starts. */
 export async function sayMemory(work: () => Promise<unknown>): Promise<void> {
   const idle = process.memoryUsage.rss()
   let most = idle

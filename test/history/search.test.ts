@@ -129,7 +129,7 @@ describe('a search hit', () => {
     ])
   })
 
-  it('with a long text is shown by its snippet, without the marks', async () => {
+  it('shows the snippet of a long text, without the marks around matches', async () => {
     const { log: long } = writeLog().user('x'.repeat(400))
     const index = indexOf([{ id: long[0]?.id ?? '', role: 'user', snippet: '…a «needle» here…' }])
     const { entries } = await createHistorySearch({ index, reader: readerOf(long), sessions: ALL_LIVE }).search(query)

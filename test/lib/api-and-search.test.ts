@@ -98,7 +98,7 @@ describe('the API', () => {
     expect(asked).not.toMatch(/"Name":"(Method|Resource|Stage)","Value":"(ANY|\/|api)/)
   })
 
-  test('has the domain name that the environment sets, in the hosted zone that the environment sets', () => {
+  test('has the domain name and the hosted zone that the environment sets', () => {
     const { app } = synthesise(variantOf('full'))
     expectResource(app, 'AWS::ApiGateway::DomainName', { DomainName: 'agents.example.com', SecurityPolicy: 'TLS_1_2' })
     expectResource(app, 'AWS::Route53::RecordSet', { Name: 'agents.example.com.', Type: 'A' })

@@ -172,7 +172,7 @@ describe('the settings of an environment', () => {
     expect(messageOf(() => createStacks(createApp(), environment, { region: 'us-east-1' }))).toBe('')
   })
 
-  test('pass allowed hosts to both functions that execute runs, and no variable without hosts', () => {
+  test('pass allowed hosts to both functions that execute runs, and set no variable if there are none', () => {
     const hostsOf = (allowedHosts: string[]): unknown[] =>
       variablesNamed('TOOLTRAIL_ALLOWED_HOSTS', { model: 'a/b', search: SERVERLESS, allowedHosts })
     const allowed = hostsOf(['tools.example.com:8080', '[2001:db8::1]'])

@@ -201,7 +201,7 @@ describe('the alarms', () => {
     expect(operations.split('\n').find((line) => line.startsWith('| `given-up`'))).toContain(attempts)
   })
 
-  test('that fill in missing values evaluate more minutes than the one whose value is late', () => {
+  test('that fill in missing values evaluate at least five minutes, so that one late value is harmless', () => {
     const filled = ofType(dev, 'AWS::CloudWatch::Alarm').filter(([, { Properties }]) =>
       JSON.stringify(Properties['Metrics'] ?? []).includes('FILL('),
     )

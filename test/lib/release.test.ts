@@ -87,7 +87,7 @@ describe('a new version', () => {
     }
   })
 
-  test('retains the limits of asynchronous invocations, also for the alias of the sweeper', () => {
+  test('keeps the limits of asynchronous invocations for the sweeper and for its alias', () => {
     const configs = ofType(prod, 'AWS::Lambda::EventInvokeConfig').map(([, { Properties }]) => Properties)
     expect(configs.filter(({ Qualifier }) => Qualifier === '$LATEST')).toHaveLength(1)
     expect(configs).toHaveLength(2)
@@ -95,7 +95,7 @@ describe('a new version', () => {
       expect(config).toMatchObject({ MaximumRetryAttempts: 0, MaximumEventAgeInSeconds: 60 })
   })
 
-  test('can be deployed at once, without monitoring, if something already fails', () => {
+  test('is deployed at once and without monitoring if the canary is off', () => {
     expect(ofType(atOnce, 'AWS::CodeDeploy::DeploymentGroup')).toEqual([])
     expect(JSON.stringify(ofType(atOnce, 'AWS::Lambda::Alias'))).not.toContain('UpdatePolicy')
   })

@@ -7,7 +7,8 @@ import { createStacks } from '../../lib/create-stacks.ts'
 import { readEnvironment } from '../../lib/environments.ts'
 import type { Environment, EnvironmentSettings } from '../../lib/environments.ts'
 
-// Templates are checked by the suites below this folder, rule by rule. `test/lib/cfn-lint.sh` turns CDK's own checks on again.
+// CDK's own checks are off by default, because the suites in this folder check the templates. `test/lib/cfn-lint.sh` enables
+// CDK's checks.
 process.env['CDK_VALIDATION'] ??= 'false'
 const strict = process.env['CDK_VALIDATION'] !== 'false'
 

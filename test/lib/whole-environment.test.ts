@@ -95,10 +95,10 @@ describe('two environments in one account', () => {
   })
 })
 
-/** Stages, inline policies and metrics, whose names are unique within another resource. */
+/** Names of stages, inline policies and metrics. Such a name needs to be unique only within its parent resource. */
 const NOT_UNIQUE = /^AWS::ApiGateway::Stage |^AWS::IAM::Policy | MetricName /
 
-/** CloudWatch distinguishes firewalls by the names of their metrics. */
+/** The metric name of a firewall, if the resource is one. CloudWatch identifies a firewall by this name. */
 const metricOf = ({ VisibilityConfig: config }: Resource['Properties']): [string, unknown][] =>
   config === undefined ? [] : [['VisibilityConfigName', (config as { MetricName: string }).MetricName]]
 

@@ -24,7 +24,10 @@ interface Check {
   readonly status: 'SUCCESS' | 'FAILURE' | 'WARNING' | 'INFO' | 'SKIPPED'
 }
 
-/** Runs the suite in an empty folder. The suite has no way to send a key. Failed checks are returned, not thrown. */
+/**
+ * Runs the suite in an empty folder. The suite cannot send a key, so it needs a server that accepts requests without one.
+ * Failed checks are returned, not thrown.
+ */
 async function suite(words: readonly string[]): Promise<{ readonly text: string; readonly checks: readonly Check[] }> {
   const folder = mkdtempSync(join(tmpdir(), 'tooltrail-conformance-'))
   try {

@@ -19,12 +19,12 @@ test('newer sessions are added before the loaded ones, and no session is lost', 
 
 test('the list restarts if one page cannot hold all newer sessions, so that none is missing', () => {
   const known = { sessions: used(150, 1), next: 'below' }
-  // One of the loaded sessions was also used again.
+  // One loaded session has been used again since the list was loaded.
   const data = [session(7, 240), ...used(239, 240 - PAGE + 1)]
   expect(withNewest(known, { data, next: 'first' })).toEqual({ sessions: data, next: 'first' })
 })
 
-test('sessions after a short newest page are kept, unless this page is also the last', () => {
+test('loaded sessions older than a short newest page are kept, unless that page is the whole list', () => {
   const known = { sessions: [session(90, 90), session(40, 40), session(10, 10)], next: 'below' }
   const after = withNewest(known, { data: [session(95, 95), session(90, 90)], next: 'first' })
   expect([ids(after.sessions), after.next]).toEqual([['s95', 's90', 's40', 's10'], 'below'])

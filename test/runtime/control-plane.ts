@@ -8,7 +8,7 @@ export interface ControlPlane {
   readonly endpoint: string
   /** Outputs by stack. */
   readonly stacks: Map<string, Readonly<Record<string, string>>>
-  /** Maxima by the metric's name and the values of its dimensions, newest first. */
+  /** Maxima of each metric, newest first. The key consists of the metric's name and the values of its dimensions. */
   readonly metrics: Map<string, readonly number[]>
   /** Lines by log group. */
   readonly logs: Map<string, readonly { readonly timestamp: number; readonly message: string }[]>

@@ -33,7 +33,7 @@ export interface SlackServer {
   readonly host: string
   readonly calls: SlackCallRecord[]
   readonly state: SlackState
-  /** Called before each call. Returns its fault. May be slow, to delay the call. */
+  /** Called before each call. Returns the fault of the call. May resolve late, to delay the call. */
   fault: (call: SlackCallRecord, count: number) => Fault | undefined | Promise<Fault | undefined>
   /** Called after each call, before its response is sent. */
   after: (call: SlackCallRecord, count: number) => void | Promise<void>

@@ -12,7 +12,7 @@ export interface SocketServer {
   send(message: object): void
   /** Sends any text. */
   sendText(text: string): void
-  /** Pings on the newest connection. */
+  /** Sends a ping on the newest connection. */
   ping(): void
   /** From now on, the server neither responds nor closes connections, including new connections. */
   hang(): void

@@ -13,9 +13,9 @@ const BUFFERED_CHARACTERS = 32_000
 
 export interface Subscription {
   /**
-   * Returns the next events. Waits at most `milliseconds`, or until closed, and then returns an empty list. `gap` is true if
-   * the consumer was too slow and events were dropped. The consumer can read the stored events from the log. After a gap, the
-   * next events begin with the part of the current round that was streamed so far.
+   * Returns the next events. Returns an empty list after `milliseconds`, or when `wake` or `close` ends the wait. `gap` is true
+   * if the consumer was too slow and events were dropped. The log still has the stored events among them. After a gap, the next
+   * events begin with the part of the current round that was streamed so far.
    */
   next(milliseconds: number): Promise<{ events: readonly RunEvent[]; gap: boolean }>
   /** Ends the current wait without events. */
@@ -142,7 +142,10 @@ function createIncompleteRounds() {
 
 const threadOf = ({ parentMessageId = '' }: RunEvent): string => parentMessageId
 
-/** Events without an id are deltas of the current round, or useless to late subscribers. */
+/**
+ * Whether an event is stored. Events without an id are not: they are deltas of the current round, or useless to late
+ * subscribers.
+ */
 const isStored = (event: RunEvent): boolean => 'id' in event
 
 function lengthOf(event: RunEvent): number {

@@ -6,7 +6,9 @@ import { isDelta } from './joined-deltas.ts'
 /** Characters of a ULID. Each event id begins with one. */
 const ULID = 26
 
-/** Matches the rest of an event id if the event concerns the run, not a message. A run has few of these events. */
+/**
+ * Matches the part of an event id after the ULID, if the event concerns the run and not a message. A run has few such events.
+ */
 const OF_RUN = /^:(?:run|context|warning)/
 
 /** Limits of the event ids and threads kept while a log is read. An imported run may have millions of messages. */
@@ -20,7 +22,7 @@ export interface EventFilter {
   isKnown(event: StoredEvent): boolean
   /** Whether the consumer has received the start of this round but not its end. */
   isStreaming(round: RoundNames): boolean
-  /** Marks all messages up to this one as received. The log is read in order, so none of them follows later. */
+  /** Marks all messages up to this one as received. The log is read in order, so no such message follows. */
   pass(message: string): void
   /** Drops the state of all messages up to this one, because the consumer has received them. */
   forget(through: string | undefined): void

@@ -51,7 +51,7 @@ export async function* followRun(
     subscription.close()
     poll.close()
   }
-  // Needed because the `finally` below never runs if the consumer stops reading.
+  // If the consumer stops reading, the `finally` below never runs. This listener then ends the subscription and the polling.
   signal.addEventListener('abort', leave)
   const follower = newFollower(reader, runId, after)
   try {
@@ -62,7 +62,7 @@ export async function* followRun(
       const isStale = (): boolean => {
         if (status === 'running' && worker.isServing(key)) return false
         const since = poll.since(state)
-        // The end of a call does not change the header.
+        // The log of a running run may have changed although the header has not: the end of a call changes only the log.
         return since === 'change' || (since === 'time' && status === 'running')
       }
       if (yield* liveEvents({ subscription, follower, signal, isStale, drop: begin })) return
@@ -197,7 +197,7 @@ async function* liveEvents({ subscription, follower, signal, isStale, drop }: Li
     const { events, gap } = await nextEvents(subscription, follower)
     for (const [place, event] of events.entries()) {
       if (event.runId !== target) continue
-      // Before a run was resumed here, another process may have held it. The last events of that holder were not emitted here.
+      // Another process may have held the run before this one resumed it. The last events of that holder are only in the log.
       const isMissing = 'id' in event && !filter.isKnown(event) && !order.isNext(event)
       if (isMissing || event.type === 'run.resumed') {
         follower.rest = events.slice(place + 1)

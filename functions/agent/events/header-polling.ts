@@ -7,7 +7,7 @@ const EVENTS_POLL_MS = 450
 /** Polling interval for consumers that wait for the end of a run. */
 const ENDS_POLL_MS = 950
 
-/** Every n-th poll also counts as a possible change of the log, because some changes of the log leave the header unchanged. */
+/** After this many polls, the log counts as possibly changed, because some changes of the log leave the header unchanged. */
 const POLLS_PER_TAIL = 2
 
 /** Counters of one consumer: observed changes of the header, and polls that count as a possible change of the log. */
@@ -66,9 +66,9 @@ function endOf(header: SessionHeader | undefined): unknown[] {
 }
 
 /**
- * Polls a session's header until closed. The consumer shows every event (`events`) or waits for the ends of runs (`ends`). Calls
- * `wake` after each change, and for `events` after each poll. Also calls `wake` after a failed read: the consumer then reads the
- * log, and that read reports the failure. All consumers of a session are woken together.
+ * Polls a session's header until `close` is called. A consumer of `events` shows every event, so `wake` is called after every
+ * poll. A consumer of `ends` waits for the end of a run, so `wake` is called only after a change. Both are woken after a failed
+ * read: the consumer reads the log, and that read reports the failure. All consumers of a session are woken together.
  */
 export function pollHeader(
   lease: HeaderReader,

@@ -10,7 +10,7 @@ export interface LiveOrder {
    * the log must be read.
    */
   isNext(event: StoredEvent): boolean
-  /** Moves to the last position that was shown from the log. Undefined: to the beginning. */
+  /** Sets the position of the last event that was shown from the log. Undefined if no event was shown. */
   moveTo(position: EventPosition | undefined): void
 }
 

@@ -33,7 +33,7 @@ export async function readAround(
   const from = await reader.messages(key, { ...rising, mostCharacters: maxCharacters / 2 })
   if (from.messages[0]?.id !== around) return undefined
   const wanted = from.more ? Math.floor(limit / 2) : limit - from.messages.length
-  // At least one message is read, to find out whether there are older ones.
+  // At least one message is read, to find out whether older messages exist.
   const falling = { order: 'descending', before: around, limit: Math.max(1, wanted) } as const
   const left = maxCharacters - lengthOf(from.messages)
   const before = await reader.messages(key, { ...falling, mostCharacters: Math.max(0, left) })

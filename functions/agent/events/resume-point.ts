@@ -23,14 +23,14 @@ export async function resumePoint(
   if (found === undefined || found.message.runId !== run.id) return undefined
   const leaders = await leadersMessage(reader, key, found.message)
   if (leaders === undefined) return undefined
-  // A user's message has no calls, so none of its events can follow the notice.
+  // A user's message has no calls, so it has no events after the notice.
   if (leaders.role === 'user' && found.isBefore) return leaders.id
   const begin = leaders.role === 'tool' ? leaders.assistantMessageId : leaders.id
   const query = { run: run.id, before: begin, order: 'descending', limit: 1 } as const
   return (await reader.messages(key, query)).messages[0]?.id
 }
 
-/** The message in whose round an event was emitted. `isBefore`: the event follows the message's own event. */
+/** The message in whose round an event was emitted. `isBefore`: whether the message's own event precedes that event. */
 async function messageOfEvent(
   reader: LogReader,
   key: SessionKey,
@@ -48,8 +48,8 @@ async function messageOfEvent(
 }
 
 /**
- * Returns the message itself; for a member's message, the leader's delegate call. Members work concurrently, so the log
- * order of their messages is not the order in which they end.
+ * Returns a message of the leader unchanged; for a member's message, returns the leader's delegate call. Members work
+ * concurrently, so the order of their messages in the log is not the order in which the members end.
  */
 async function leadersMessage(reader: LogReader, key: SessionKey, message: Message): Promise<Message | undefined> {
   if (message.parentMessageId === undefined) return message

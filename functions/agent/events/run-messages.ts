@@ -89,7 +89,7 @@ interface Shown {
   readonly position: EventPosition | undefined
 }
 
-/** Creates a place after this message and this number of notices. Without a message: the beginning. */
+/** Creates a place after this message and this number of notices. Without a message, the place is the beginning of the run. */
 export function createPlace(after: string | undefined, notices: number): Place {
   let passed: Pick<Place, 'after' | 'notices' | 'position'> = { after, notices, position: undefined }
   let waiting: ToolMessage[] = []

@@ -11,7 +11,8 @@ import { isResolved, messageEvents, positionOfNotice } from '../../log/stored-ev
 import { messageLength } from '../../log/message-length.ts'
 
 /**
- * An event of the run. For a pause, `calls` has the row ids of the calls that the pause waited for. The event needs these rows.
+ * An event of the run. For a pause, `calls` has the row ids of the calls that the pause waited for. The caller must add these
+ * rows to the event.
  */
 export interface TimelineEvent {
   readonly event: RunEvent
@@ -51,13 +52,13 @@ interface Start {
   readonly position?: EventPosition | undefined
   /** Whether the run is still paused. The pause is then the last event and is not shown here. */
   readonly isWaiting: boolean
-  /** Every event up to this position is stored or was abandoned. */
+  /** Each event up to this position is stored, or will never be stored. */
   readonly settled?: EventPosition | undefined
   /** Generations of the holders whose notices have been read. */
   readonly generations?: Set<number>
   /**
-   * Threads whose last completion has an event position. A thread is named by the row of its delegate call. Passed on because a
-   * follower may resume within a round.
+   * Threads whose last completion has an event position. A thread is named by the row of its delegate call. Kept between two
+   * reads, because a follower may resume within a round.
    */
   readonly positioned?: Set<string>
 }
@@ -125,7 +126,7 @@ export function createTimeline(
   }
 }
 
-/** Whether an event before this position may still be stored. */
+/** Whether an event before this position is missing and may still be stored. */
 function hasGap({ isOver, settled, notices, last, open }: State, position: EventPosition): boolean {
   const isSettled =
     (settled !== undefined && comparePositions(position, settled) <= 0) ||
@@ -205,7 +206,7 @@ function* showUnplaced({ unplaced }: State, isShown: (call: ToolMessage) => bool
 function* addCall(state: State, call: ToolMessage): Generator<TimelineEvent> {
   const { position, parentMessageId = '' } = call
   const [started, completed] = messageEvents(call)
-  // Calls beyond `MAX_ROUND_CALLS` are refused. They are stored after their round, each as already ended.
+  // Calls beyond `MAX_ROUND_CALLS` are refused. They are stored after their round, each with its result.
   const isApart = call.sequence >= MAX_ROUND_CALLS && position !== undefined
   if (isApart) {
     yield* upTo(state, call)
@@ -260,14 +261,14 @@ const MAX_CHARACTERS = 8_000_000
 
 /** Holds back `tool_call.completed` of delegate calls until their members' events have been emitted. */
 interface MemberResults {
-  /** Holds back the end of a call. Returns all held events if the limits are exceeded; they must be emitted now. */
+  /** Holds back the end of a call. If the limits are exceeded, returns all held events: the caller must emit them now. */
   add(call: ToolMessage, end: readonly RunEvent[]): readonly RunEvent[]
   /** Returns and removes all held events, inner calls first. */
   take(): readonly RunEvent[]
   isEmpty(): boolean
 }
 
-/** Creates an empty holder of results. */
+/** Creates a `MemberResults` that holds no events yet. */
 export function createMemberResults(): MemberResults {
   let waiting: RunEvent[] = []
   let characters = 0

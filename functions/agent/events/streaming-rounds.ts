@@ -2,8 +2,8 @@ import type { DeltaEvent, RunEvent } from '../../domain/events.ts'
 import { isDelta, joined } from './joined-deltas.ts'
 
 /**
- * Maximum number of rounds whose events are kept. Beyond this limit, the oldest rounds are dropped: late followers see them once they are
- * stored.
+ * Maximum number of rounds whose events are kept. Beyond this limit, the oldest rounds are dropped: a late follower sees such a
+ * round after it is stored.
  */
 const MAX_ROUNDS = 256
 /** Maximum number of events kept for one round. Consecutive deltas of one part count as one event. */
@@ -20,7 +20,7 @@ export interface StreamingRounds {
 }
 
 /**
- * Keeps the events of rounds until they are stored, so that a late or returning follower gets a round from its start.
+ * Keeps the events of each round until the round is stored, so that a late or returning follower gets the round from its start.
  */
 export function createStreamingRounds(): StreamingRounds {
   const rounds = new Map<string, StreamingRound>()
@@ -49,7 +49,7 @@ export function createStreamingRounds(): StreamingRounds {
     }
   }
 
-  /** Keeps the start alone, with the number of the new attempt. */
+  /** Keeps only the start of the round, with the number of the new attempt. */
   function restart(name: string, { reason: _, ...round }: RestartedEvent): void {
     const events = rounds.get(name)?.events
     events?.splice(0, events.length, { ...round, type: 'round.started' })

@@ -6,7 +6,7 @@ import { currentRun } from './follow-run.ts'
 import type { FollowDependencies } from './follow-run.ts'
 import { pollHeader } from './header-polling.ts'
 
-/** Longest wait for an event. A poll that finds a change, or an event of this process, ends it earlier. */
+/** Longest wait for an event. The wait ends earlier if a poll finds a change or this process emits an event. */
 const NEXT_EVENT_TIMEOUT_MS = 60_000
 
 /**

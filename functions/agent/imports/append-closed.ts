@@ -71,7 +71,7 @@ export async function appendClosed(
     done.messages += written.taken
     done.first ??= written.firstOfStep
     done.last = written.progress.last
-    // An embedded store writes synchronously, so the loop must yield by itself.
+    // An embedded store writes synchronously, so this loop must yield to other work.
     await yieldToEventLoop()
   }
 

@@ -51,7 +51,7 @@ async function* messagesThrough(
   }
 }
 
-/** The error for a log that ends too early. */
+/** The error for a log that ends before the expected last message. */
 export const deletedMeanwhile = ({ session }: SessionKey): TooltrailError =>
   new TooltrailError('session_not_found', `session ${session} was deleted while its log was read`)
 
@@ -68,8 +68,8 @@ export async function lastMessageId(
 export const LOST_TEXT = '[The full text is no longer available to view]'
 
 /**
- * Reads the full text of a tool message's output, also an offloaded one. Returns undefined for a call without output.
- * If the object is lost, returns its preview and a note.
+ * Reads the full text of a tool message's output, even if the output was offloaded. Returns undefined for a call without
+ * output. If the object is lost, returns the preview and a note.
  */
 export const wholeOutput = (
   dependencies: Dependencies,

@@ -17,11 +17,13 @@ export interface PlacedMessage {
   readonly searched?: true
 }
 
-/** Number of rows for a message. The source numbers that a completion records have rows of their own. */
+/** Number of rows that a message needs. The source numbers of a completion need additional rows. */
 export const rowsOf = (message: ClosedMessage): number =>
   1 + (message.role === 'assistant' ? rowsOfNumbers(message.numbered?.results.length ?? 0) : 0)
 
-/** Assigns messages to runs. A run begins where the source says so, otherwise with each user message. */
+/**
+ * Assigns messages to runs. A run begins where the source says so. If the source says nothing, each user message begins a run.
+ */
 export function createClosedTurns() {
   let turn = 0
   let run: string | undefined

@@ -41,7 +41,7 @@ export interface CutRounds {
 
 /** Creates the state of an import that has stored nothing yet. */
 export function createCutRounds(): CutRounds {
-  /** Calls of stored completions whose results are not stored yet. */
+  /** Indexes of the calls whose results are not stored yet, by stored completion. */
   const open = new Map<ClosedAssistantMessage, Set<number>>()
   let rests: Rests = new Map()
 

@@ -94,7 +94,7 @@ interface StepOptions {
   readonly name: ImportName | undefined
   /** The progress before this step. */
   readonly before: ImportProgress | undefined
-  /** Whether no messages follow those of this step. */
+  /** Whether this step has the import's last messages. */
   readonly isLast: boolean
 }
 
@@ -156,7 +156,7 @@ async function replacementOf(
 
 const isBehindOthers = ({ at }: Import, { head }: SessionHeader): boolean => at !== undefined && head !== at.last
 
-/** The import's `since` after this message is stored. */
+/** The value of the import's `since` after a step whose first message is `first`. */
 const sinceWith = (one: Import, seen: SessionHeader, first: string | undefined): string | undefined =>
   isBehindOthers(one, seen) ? first : (one.since ?? first)
 
@@ -210,10 +210,11 @@ async function messagesOf(
 }
 
 /**
- * Returns a function that checks the source numbers of an imported completion. The function returns undefined if a number is
- * taken, a result is missing, or another write may have assigned the number. A later request then assigns the missing numbers.
- * The function is created for one step, after the session's header was read. If another writer assigns numbers after that read,
- * the step is not stored. `since`: the import's first message after the last write from elsewhere.
+ * Returns a function that converts the source numbers of an imported completion to their stored form. The function returns
+ * undefined if a number is taken, a result is missing, or another write may have assigned the number. A later request then
+ * assigns the missing numbers. The function is created for one step, after the session's header was read. If another writer
+ * assigns numbers after that read, the step is not stored. `since`: the import's first message after the last write by another
+ * writer.
  */
 function createKeptNumbers(
   reader: Pick<LogReader, 'sources'>,

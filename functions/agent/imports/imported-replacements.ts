@@ -6,8 +6,8 @@ import type { LogReader } from '../../ports/log-reader.ts'
 const PAGE = 100
 
 /**
- * Follows the marks of superseded messages in an import. It finds the runs that supersede earlier ones of the import. If a run
- * that superseded others has no message, the next run takes its place.
+ * Finds the runs of an import that supersede earlier runs, by the marks of the superseded messages. If a superseding run has no
+ * message in the import, the next run supersedes the earlier runs instead.
  */
 export interface MarkedRuns {
   /** Takes the next message. Returns the original id of the first run that this message's run supersedes. */
@@ -35,7 +35,7 @@ export function createMarkedRuns(): MarkedRuns {
   }
 }
 
-/** Returns the run of an import whose id in the original log is this one; undefined if it is not in the session. */
+/** Returns the id of the session's run that was imported from the run `original`; undefined if there is none. */
 export async function findOriginal(
   reader: Pick<LogReader, 'runs'>,
   key: SessionKey,

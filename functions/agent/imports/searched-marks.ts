@@ -6,9 +6,9 @@ import { SEARCHING_TOOL } from '../../search/documents/documents.ts'
 import type { PlacedMessage } from './closed-turns.ts'
 
 /**
- * Marks messages and tasks that follow a search of the history, as our own runs do. Sources of the marks are the calls
- * of the same turn and marks in the imported data. A delegate call precedes the search of its member, so only the
- * imported data can mark it.
+ * Marks messages and tasks that follow a search of the history, like the loop in our own runs. A mark is derived from earlier
+ * calls of the same turn, or taken from the imported data. A delegate call precedes its member's search, so the mark of the
+ * call can only come from the imported data.
  */
 export function createSearchedMarks(): (placed: PlacedMessage) => PlacedMessage {
   let turn: number | undefined

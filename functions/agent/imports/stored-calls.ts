@@ -15,8 +15,8 @@ import type { LogReader, MessageQuery } from '../../ports/log-reader.ts'
 import { createStoredResults } from './stored-results.ts'
 
 /**
- * Finds an import's calls in the log. Within the import's ranges, the latest call with an id is the right one. Messages outside
- * these ranges may have calls with the same id.
+ * Finds an import's calls in the log. Reads only the import's ranges, because other messages may have calls with the same id.
+ * If several calls have one id, the latest is the right one.
  */
 export interface StoredCalls {
   /** Records that this message is stored under this id. */
@@ -66,7 +66,7 @@ interface Place {
   readonly ranges: readonly Range[]
 }
 
-/** Creates the state of an import call that has stored nothing yet. */
+/** Creates the state of an import before this process stores any of its messages. */
 export function createStoredCalls(place: Place): StoredCalls {
   const rounds = new WeakMap<ClosedAssistantMessage, StoredRound>()
   /** Ids of the rows of calls that members work for, or whose results have sources. */

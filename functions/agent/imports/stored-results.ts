@@ -16,8 +16,8 @@ export interface StoredResults {
 
 /**
  * Finds results by their index among the import's results, because call ids repeat. Even one completion may number the sources
- * of two results with equal call ids. `newest` iterates over the import's stored results, newest first. It is read only until
- * the wanted result is found.
+ * of two results with equal call ids. `newest` iterates over the import's stored results, newest first. The iterator is read
+ * only until the wanted result is found.
  */
 export function createStoredResults(newest: AsyncIterator<ToolMessage, undefined>): StoredResults {
   const places = new WeakMap<MemberCall, number>()

@@ -25,7 +25,7 @@ export type Step =
   | { readonly type: 'waitForDecision' }
   /** Considers a summary of the older messages. */
   | { readonly type: 'summarise' }
-  /** Requests a completion and stores it. `last`: why it is the last one. */
+  /** Requests a completion and stores it. `last`: why no further completion may follow. */
   | { readonly type: 'request'; readonly last: LastRound | undefined }
   /** The work of the thread is over. `answer`: its last completion. */
   | { readonly type: 'finish'; readonly answer: AssistantMessage; readonly reason: LastRound | 'answer' }
@@ -63,7 +63,7 @@ export function interruptedCalls(thread: OpenThread): ToolMessage[] {
   return openCalls(thread).filter((row) => row.status === 'running' && !isRepeatable(row))
 }
 
-/** Calls beyond `MAX_ROUND_CALLS` have rows of their own, which follow the round. */
+/** The rows of calls beyond `MAX_ROUND_CALLS` are stored after the round. */
 function missingRows(thread: OpenThread): Step | undefined {
   const own = ownMessages(thread)
   const asked = own.findLast((message) => message.role === 'assistant')

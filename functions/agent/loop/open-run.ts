@@ -77,7 +77,7 @@ async function readRun(opening: OpeningRun, session: Session): Promise<ReadRun> 
   return { state, found: messages.filter(({ runId }) => runId === leader.runId), absent }
 }
 
-/** Opens the members, repairs the calls of all threads, and emits what clients have resolved. */
+/** Opens the members, repairs the calls of all threads, and emits the ends of the calls that clients have resolved. */
 async function repairRun(state: RunState, found: readonly Message[]): Promise<void> {
   await openMembers(state, state.leader, found)
   for (const thread of threadsOf(state.leader)) await repairCalls(state, thread)

@@ -18,7 +18,7 @@ export const OPEN_MS = 30_000
 
 /**
  * Opens the tools of a thread: those of its agent, and the tool that delegates to its members. Also returns the reasons why
- * other tools are absent. Members with the same agent share the MCP tool list taken when the first of them started.
+ * tools are absent. Members with the same agent share the MCP tool list taken when the first of them started.
  */
 export async function openThread(
   run: HeldPhases,
@@ -39,7 +39,7 @@ export async function openThread(
   return { thread: { ...thread, tools, model, faults: new Map(), isWhole: false, summary: 'considered' }, absent }
 }
 
-/** Returns the first value that `open` resolves with. Calls `open` again after it has failed. */
+/** Returns a function that calls `open` until one call succeeds, and then always returns the value of that call. */
 function opensOnce<Value>(open: () => Promise<Value>): () => Promise<Value> {
   const opened: Value[] = []
   return async () => {

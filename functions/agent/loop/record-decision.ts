@@ -9,7 +9,7 @@ import { takeNoteOfSummary, threadsOf } from './thread.ts'
 import type { Thread } from './thread.ts'
 
 interface About {
-  /** The thread for whose requests the decision was made; the leader's by default. */
+  /** The thread for whose requests the decision was made; the leader by default. */
   readonly thread?: Thread
   /** The rows of the calls that a notice `calls.resolved` names. */
   readonly resolved?: readonly ToolMessage[]

@@ -9,8 +9,8 @@ import type { Thread } from './thread.ts'
 
 /**
  * Emits the ends of calls that clients resolved during the run, once the holder has read their rows. Records the position of
- * these events. Calls that a pause waited for already have a position, and the holder read the run after their results. For
- * other calls, reads the tools, instructions and settings of the requests that brought the results.
+ * these events. Skips calls that a pause waited for: they have a position, and the holder read the run after their results. If
+ * there are other calls, first reads the tools, instructions and settings of the requests that brought their results.
  */
 export async function emitResolvedCalls(state: RunState): Promise<void> {
   const placed = new Set(state.context.notices.flatMap((notice) => ('calls' in notice ? notice.calls : [])))
@@ -26,7 +26,7 @@ export async function emitResolvedCalls(state: RunState): Promise<void> {
   await recordDecision(state, { notices: [callsResolved(resolved)] }, { resolved })
 }
 
-/** Reads the request part of the run. The write of the results has stored it. */
+/** Reads the tools, instructions and settings of the run. They were stored together with the results. */
 async function readRequest(state: RunState): Promise<void> {
   const { reads, writer, held } = state
   state.request = (await reads.reader.run(writer.key, held.run.id)) ?? state.request

@@ -155,8 +155,8 @@ async function refusedContext(state: HeldPhases, error: unknown): Promise<Pick<R
 }
 
 /**
- * Ends the run with its content. If the store rejects the content permanently, ends the run without it, so that it is
- * not retried.
+ * Ends the run with its content. If the store rejects the content permanently, ends the run without the content, so that no
+ * holder retries the run.
  */
 async function endOrFallBack(state: HeldPhases, end: RunEnd): Promise<EndedPhase> {
   try {

@@ -79,7 +79,7 @@ async function lead(state: RunState, handOff: HandOff): Promise<ReleasedPhase> {
   }
 }
 
-/** `signal` cuts off a completion in flight. */
+/** `afterRound` stops a run after its current round. `signal` also cuts off a completion in flight. */
 interface Stops {
   readonly afterRound: AbortSignal
   readonly signal: AbortSignal

@@ -125,7 +125,10 @@ export type ReleasedPhase = EndedPhase | { readonly phase: 'paused' | 'handed_of
 /** A run in the process that holds its lease. */
 export type HeldPhases = OpeningRun | RunState
 
-/** The format of a thread's completions without calls: that of the run, or for a member that of its agent. */
+/**
+ * The format of a thread's completions without calls: for the leader, the format of the run; for a member, the format of its
+ * agent.
+ */
 export const formatOf = ({ request }: Pick<RunState, 'request'>, thread: Thread): JsonFormat | undefined =>
   isLeaders(thread) ? request.settings?.format : jsonFormat(thread.agent.policies.responseFormat)
 

@@ -151,7 +151,7 @@ export function roundOf(thread: Thread): RoundOfThread {
   return { runId: thread.runId, ...memberNames(thread), round: roundsOf(thread) }
 }
 
-/** Finds the call of a row and the message that contains it. The row itself keeps no arguments. */
+/** Finds the call of a row and the message that contains it. The row has no arguments. */
 export function callOf(thread: Thread, row: ToolMessage): { asked: AssistantMessage; call: ToolCall } {
   const asked = thread.messages.find((message) => message.id === row.assistantMessageId)
   const call = asked?.role === 'assistant' ? asked.toolCalls[row.sequence] : undefined

@@ -36,7 +36,7 @@ export async function acceptRun(
     runInBackground(dependencies, key, done)
     return { runId, repeated, ended }
   }
-  // A repeated run is woken too, because the first hint may have been lost.
+  // The executor is notified of a repeated run as well, because the first hint may have been lost.
   await wake(dependencies, key, placement)
   return { runId, repeated }
 }

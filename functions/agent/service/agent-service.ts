@@ -57,7 +57,7 @@ type Given =
  */
 export type ContinuingRequest = Omit<NewestRequest, 'settings'> & { readonly settings?: RequestSettings | undefined }
 
-/** The resolution of the call with this call id. */
+/** The resolution of a call that is identified by its call id. */
 export type CallResolution = Given & {
   readonly toolCallId: string
   /**
@@ -83,7 +83,7 @@ export interface NextRequest {
   readonly mediaOf: ReadonlyMap<string, string>
 }
 
-/** The settings of a request that is not sent. Absent ones are those of the session or its active run. */
+/** The settings of a request that is not sent. Absent settings default to those of the session or its active run. */
 export interface RequestedAs {
   readonly agent: string
   readonly clientTools?: readonly ClientTool[] | undefined
@@ -193,8 +193,8 @@ export interface AgentService {
   toolsOf(agent: string): Promise<Tools>
   search(query: HistoryQuery): Promise<HistoryEntries>
   /**
-   * Deletes for at most a few seconds, then continues in the background. `removed` says whether the deletion is
-   * finished. Rejects with `session_not_found`.
+   * Deletes a session. Waits a few seconds at most; the deletion then continues in the background. `removed` says whether the
+   * deletion is finished. Rejects with `session_not_found`.
    */
   deleteSession(key: SessionKey): Promise<DeletionState>
   /**

@@ -47,7 +47,7 @@ export function createAgentService(ports: AgentServiceDependencies): AgentServic
     async cancel(key, runId) {
       const cancelled = await inbox.cancel(key, runId)
       if (cancelled.state !== 'cancelling' || !cancelled.free) return
-      // The worker then executes the runs queued behind the cancelled one; the caller does not wait for those.
+      // The worker then executes the runs queued behind the cancelled one; the caller does not wait for these runs.
       runInBackground(dependencies, key, worker.serve(key))
       const signal = AbortSignal.timeout(CANCEL_MS)
       await settled(dependencies, key, runId, signal)

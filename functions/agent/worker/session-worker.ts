@@ -68,8 +68,8 @@ interface StartedRun {
 type Dependencies = LoopDependencies & { readonly janitor: SessionJanitor; readonly queue: Pick<RunQueue, 'send'> }
 
 /**
- * Creates the session worker, the only component of a process that acquires leases. It serves each session once at a
- * time.
+ * Creates the session worker, the only component of a process that acquires leases. It never serves one session twice at the
+ * same time.
  */
 export function createSessionWorker(ports: Dependencies): SessionWorker {
   const calls = trackToolCalls(ports.tools)

@@ -11,9 +11,9 @@ import { repeatEvery, type Repetition } from '../../ports/repeat-every.ts'
 import { continueDeletion } from './delete-session.ts'
 import { inTime } from '../../ports/time-limited.ts'
 
-/** Due sessions in one page. */
+/** Maximum number of due sessions in one page. */
 const PAGE = 500
-/** Sessions served concurrently: 10,000 take half a minute if each takes 30 ms. */
+/** Number of sessions served concurrently. At 30 ms a session, 10,000 sessions take half a minute. */
 const AT_ONCE = 10
 /** Number of sessions of an earlier version that one write migrates. Such a write takes about 10 ms on SQLite. */
 const ADOPTED_AT_ONCE = 25
@@ -22,8 +22,8 @@ const POSTPONED_MS = 10_000
 /** Delay before a failed deletion is tried again. */
 const FAILED_DELETION_MS = 300_000
 /**
- * Time that a sweep without a deadline spends on deletions, and the same time on expired sessions. It is short, because
- * the hints of the next sweep must not wait longer.
+ * Time that a sweep without a deadline spends on each kind of work after the hints, such as deletions. It is short, because the
+ * hints of the next sweep must not wait longer.
  */
 const SHARE_MS = 10_000
 /**
@@ -65,7 +65,7 @@ async function adoptAll({ janitor, clock, logger }: Dependencies, deadline: numb
   }
 }
 
-/** Returns the deadline for the first of two kinds of work. Each kind gets half of the remaining time. */
+/** Returns the deadline for the next kind of work, which gets half of the remaining time. */
 const shareOf = (clock: Clock, deadline: number): number =>
   clock.now() + (deadline === Infinity ? SHARE_MS : (deadline - clock.now()) / 2)
 

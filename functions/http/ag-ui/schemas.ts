@@ -19,7 +19,7 @@ const part = z.discriminatedUnion(
     text,
     z.object({ type: z.literal('image'), source: imageSource }),
     z.object({ type: z.literal('document'), source: data }),
-    // The form of clients before protocol version 1.0.
+    // The form of media from clients before protocol version 1.0.
     z
       .object({
         type: z.literal('binary'),

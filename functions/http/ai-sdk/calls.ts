@@ -60,13 +60,13 @@ export function createCalls(executed: (name: string) => object) {
       if (message.needs === undefined) running.set(message.id, message)
       return message.needs === 'result' && held.has(id) ? [input(id, message.toolName, held.get(id) ?? '')] : []
     },
-    /** Delegations whose members wait. Without an output for each, the client would not send its decisions. */
+    /** Placeholder outputs of delegations whose members wait. Without them, the client would not send its decisions. */
     working: (): UiChunk[] =>
       [...running.values()].map(({ toolName, ...call }) => {
         const fields = { toolCallId: roundCallId(call), dynamic: true, ...executed(toolName), output: MEMBER_WAITS }
         return { type: 'tool-output-available', ...fields }
       }),
-    /** A call that a pause waits for. A member's call was not sent before. */
+    /** Converts a call that a pause waits for. A member's call was not sent before the pause. */
     asked(message: ToolMessage, text: string): UiChunk[] {
       const toolCallId = clientCallId(message)
       if (message.needs !== 'approval')

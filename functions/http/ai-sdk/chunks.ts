@@ -57,7 +57,8 @@ export function createUiChunks(options: Options): UiChunks {
         case 'call': {
           const isNew = !begun.has(step.sequence)
           begun.add(step.sequence)
-          // Text between the deltas of one call's arguments belongs to the same part of the completion.
+          // Only the first delta of a call closes the text block: text between two deltas of a call continues the same part of
+          // the completion.
           return [...(isNew ? blocks.close() : []), ...calls.piece(step, isNew)]
         }
         case 'completion':

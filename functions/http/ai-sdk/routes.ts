@@ -112,7 +112,7 @@ export function chatRoutes(app: App, dependencies: RouteDependencies): void {
     if (session === undefined) return c.body(null, 204)
     const key = keyOf(session)
     const latest = session.run === undefined ? undefined : await reader.run(key, session.run.id)
-    // If the newest run is still queued, an older run may be in progress. Then the older run is followed.
+    // If the newest run is still queued, an older run may be in progress. In that case, the older run is followed.
     const running = latest?.status === 'queued' ? await reader.runs(key, { status: 'running', limit: 1 }) : undefined
     const run = running?.runs[0] ?? latest
     if (run === undefined || isEnded(run.status) || run.status === 'paused') return c.body(null, 204)

@@ -76,7 +76,7 @@ export async function acceptRegeneration(
   const newest = session.run?.id
   const run = await runToRegenerate(dependencies, key, messageId ?? undefined, newest)
   await refuseWrongTools(dependencies, session.agent, { tools, said: [] })
-  // Two such requests at the same time start only one run.
+  // Two concurrent requests for another answer start only one run.
   const idempotency = { keyHash: sha256(`ui-regenerate ${run.id} ${newest}`), bodyHash: '' }
   const limits = countedFor(caller, settings.caps)
   const submission = { parts: undefined, replaces: run.id, clientTools: tools, ...limits, idempotency }

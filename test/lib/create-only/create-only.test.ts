@@ -10,10 +10,10 @@ const BASES: readonly EnvironmentSettings[] = [
   { model: 'a/b', search: { kind: 'serverless' } },
   { model: 'a/b', search: { kind: 'domain', instance: 'r7g.large.search', nodes: 3 } },
 ]
-/** Settings that affect the search stack. They are changed with both kinds of index. */
+/** Settings that affect the search stack. The test changes them once for each kind of index. */
 const OF_SEARCH = new Set(['search', 'retain', 'tags', 'encryptionKey', 'operators', 'vpc', 'permissionsBoundary'])
 
-/** Types that hold data, or whose address people know: a setting must not replace these. */
+/** Resource types that hold data, or whose address people know. A changed setting must not replace such a resource. */
 const KEPT = new Set([
   ...['AWS::DynamoDB::Table', 'AWS::S3::Bucket', 'AWS::SecretsManager::Secret', 'AWS::OpenSearchService::Domain'],
   ...['AWS::OpenSearchServerless::Collection', 'AWS::ApiGateway::RestApi', 'AWS::SQS::Queue'],
@@ -29,7 +29,7 @@ function deploy(settings: EnvironmentSettings): Deployed {
   return { environment, made: synthesise(environment) }
 }
 
-/** Resources that AWS would refuse to update, or would lose. Empty if `checkFixedSettings` already refuses the update. */
+/** Resources that AWS would refuse to update, or would lose. Empty if `checkFixedSettings` refuses the update. */
 function faultsBetween(before: Deployed, after: Deployed): Replacement[] {
   const outputs = Object.fromEntries(
     Object.entries(before.made.search.findOutputs('*')).map(([name, output]) => [name, String(output['Value'])]),

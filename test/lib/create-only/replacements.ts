@@ -14,13 +14,13 @@ export interface Replacement {
   /** `stack/logical id`. */
   readonly id: string
   readonly type: string
-  /** Create-only properties with another value. */
+  /** Create-only properties whose value changes. */
   readonly because: readonly string[]
   /** Whether the replacement has the same name, so that it cannot be created beside the old resource. */
   readonly hasFixedName: boolean
 }
 
-/** Returns the resources that an update replaces, and the names that it would create again. */
+/** Returns the resources that an update replaces, and the new resources whose name an old resource still has. */
 export function replacementsBetween(before: Synthesised, after: Synthesised): Replacement[] {
   const replaced = Object.entries(after.resources).flatMap(([id, resource]): Replacement[] => {
     const old = before.resources[id]

@@ -11,8 +11,8 @@ const domainName = (name: string) => ({
 type Changes = { readonly [Setting in keyof EnvironmentSettings]-?: readonly EnvironmentSettings[Setting][] }
 
 /**
- * Values of each setting. The test changes a setting from each value to the next, and between none and the first. A setting
- * without values has a reason.
+ * Values of each setting. The test changes a setting from no value through all of its values and back to no value. For a
+ * setting without values, a comment gives the reason.
  */
 export const CHANGES: Changes = {
   account: [], // a change of the account creates another environment

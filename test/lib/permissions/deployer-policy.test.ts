@@ -16,7 +16,7 @@ test('the policy of deployers has no wildcard action, and only resources of Tool
   for (const { Sid, Effect, Action, Resource } of policy.Statement) {
     expect(Effect, Sid).toBe('Allow')
     for (const action of Action) expect(action, Sid).toMatch(/^[a-z0-9]+:[A-Za-z]+$/)
-    // CloudWatch has no resources, and collections are named by ids.
+    // Exceptions: actions of CloudWatch accept no resource, and the ARN of a collection contains an id instead of a name.
     const open = Resource.filter((resource) => !/(?:tooltrail-|role\/cdk-|TooltrailModelsKeys)/.test(resource))
     expect(open, Sid).toEqual({ SeeMetrics: ['*'], RedriveAndRebuild: ['arn:aws:aoss:*:*:collection/*'] }[Sid] ?? [])
   }

@@ -17,7 +17,7 @@ interface Statement {
 
 const listOf = <Value>(value: Value | Value[]): Value[] => (Array.isArray(value) ? value : [value])
 
-/** Permissions of the roles by function: `action resource`. Parts that CloudFormation fills in are `…`. */
+/** Permissions of each function's role, each as `action resource`. `…` replaces parts that CloudFormation fills in. */
 function rightsOf(made: Synthesised): Map<string, string[]> {
   const rights = new Map<string, string[]>()
   for (const [, { Properties }] of ofType(made, 'AWS::IAM::Policy')) {

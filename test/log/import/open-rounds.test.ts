@@ -45,7 +45,7 @@ const native = (...ids: string[]) => ({
 })
 
 describe('the limit on open calls of an imported log', () => {
-  test('counts the calls of all loops together; a result makes room for one call', () => {
+  test('counts the calls of all loops together; each result allows one more call', () => {
     const log = createNativeImport()
     for (let at = 0; at < 10_000; at++) log.take({ ...native('a'), parent_tool_call_id: `${at % 7}` }, `${at}`)
     log.take({ role: 'tool', tool_call_id: 'a', parent_tool_call_id: '3', parts: [] }, 'result')
@@ -55,7 +55,7 @@ describe('the limit on open calls of an imported log', () => {
     )
   })
 
-  test("counts the characters of the calls' messages, until the next input", () => {
+  test('counts the characters of messages with open calls, and restarts at each input', () => {
     const log = createNativeImport()
     const [long] = native('a').tool_calls
     const message = { ...native('a'), tool_calls: [{ ...long, provider: { other: { data: 'x'.repeat(5_000_000) } } }] }

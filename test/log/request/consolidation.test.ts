@@ -152,7 +152,7 @@ describe('a consolidation', () => {
     expect(collect(log, { threshold: 1, keepRecentRatio: 0 })).toBeUndefined()
   })
 
-  it('has parts that fit a request, oldest first, and marks omitted messages', () => {
+  it('has parts that each fit a request, oldest first, and a note about omitted messages', () => {
     const { log } = exchanges(400)
     const found = collect(log, { threshold: 2, keepRecentRatio: 0 }, 500)
     expect(found?.parts).toHaveLength(4)

@@ -60,7 +60,7 @@ describe('the loaded part of a log (promises R7)', () => {
     )
   })
 
-  it('is incomplete if a message is skipped in the page where the decided context begins', () => {
+  it('is incomplete if it begins after the decided context, even within one page', () => {
     const { log } = longLog(100)
     const cut = { from: log[20]?.id ?? '', kept: [], messages: 20, conversational: 10 }
     const { messages, isWhole } = load(log, 1_000, log.length, { cut })
@@ -112,7 +112,7 @@ describe('the loaded part of a log (promises R7)', () => {
     const { messages } = load(writer.log, 100, 10, {}, 'again')
     expect(messages.slice(-3)).toEqual(writer.log.slice(-3))
     writer.run('long').user('the task').assistant(callTo('a', '{}')).result(0, 'some text '.repeat(60))
-    // The turn that is continued does not reduce the budget of earlier messages.
+    // Messages of the continued turn do not count against the budget of earlier messages.
     expect(load(writer.log, 200, 10, {}, 'again')).toEqual(load(writer.log, 200, 10, {}, 'long'))
   })
 })

@@ -94,7 +94,7 @@ describe('the estimated tokens of a request', () => {
     expect(estimate(log)).toBe(Math.round(weightOf(log, 'now')))
   })
 
-  it('are extrapolated from the stored decision until a provider has counted a later request', () => {
+  it('follow the scale of the stored decision until a provider has counted a later request', () => {
     const log = countedLog(
       5,
       () => WORDS,

@@ -46,7 +46,7 @@ test("a sub-agent's messages in the same file follow the result of its call", ()
   ])
 })
 
-test("a sub-agent's messages for a call without result follow the call, before the next message", () => {
+test("a sub-agent's messages follow its call and precede the next message if the call has no result", () => {
   const rest = ['3 tool ', '3 user t1', '4 assistant t1', '5 tool t1']
   expect(readAll(started)).toEqual(['1 user ', '2 assistant ', ...rest])
   expect(readAll([...started, record('user', 'never mind')])).toEqual(['1 user ', '2 assistant ', ...rest, '6 user '])

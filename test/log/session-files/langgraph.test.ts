@@ -57,7 +57,7 @@ test('a text or a result that was changed later is kept in both versions', () =>
   expect(saidIn(...before, state(asked, planned, cleared, two))).toEqual([...was, ...round])
 })
 
-test('equal messages without ids are imported as often as they occur in a single state', () => {
+test('equal messages without ids are separate messages if one state contains all of them', () => {
   const [yes, ok] = [message('human', 'yes'), message('ai', 'ok')]
   const states = [state(yes), state(yes, ok), state(yes, ok, yes), state(yes, ok, yes, ok)]
   expect(saidIn(...states)).toEqual(['user yes', 'assistant ok', 'user yes', 'assistant ok'])

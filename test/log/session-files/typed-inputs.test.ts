@@ -64,7 +64,7 @@ describe('Claude Code', () => {
     ])
   })
 
-  test('field/07/documents: text documents and addresses of images and documents are kept', () => {
+  test('field/07/documents: text documents are kept, and so are the addresses of images and documents', () => {
     const document = { type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'naïve notes' } }
     const [image, paper] = ['image', 'document'].map((type) => ({
       type,

@@ -38,7 +38,7 @@ function invoked({ ports, worker }: Harness, begun: Promise<void> = Promise.reso
     error: (message: string) => void seen.warnings.push(message),
   }
   const queue = {
-    // Work that is not awaited would be frozen with the function.
+    // The send is slow: if the invocation does not wait for it, the hint is missing at the end of the invocation.
     async send(hint: Hint) {
       await new Promise((resolve) => setTimeout(resolve, 20))
       seen.hints.push(hint)

@@ -126,7 +126,7 @@ test('a request that cannot be read is refused with a problem document', async (
   ])
 })
 
-test('cookies are sent one by one, and non-ASCII headers are read as on one machine', async () => {
+test('cookies are sent one by one, and non-ASCII headers are read like those of a local server', async () => {
   const headers = new Headers([
     ['set-cookie', 'a=1'],
     ['set-cookie', 'b=2'],

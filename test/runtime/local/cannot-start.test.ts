@@ -40,7 +40,7 @@ test('each of several wrong settings is reported in one line', () => {
 })
 
 test('a store that accepts connections but never responds ends the program with one line', async () => {
-  // The server never responds, because the test blocks this thread while it waits for the program.
+  // This server never responds: it shares the thread of the test, which is blocked until the program ends.
   const silent = createServer().listen(0, '127.0.0.1')
   await once(silent, 'listening')
   try {
@@ -54,7 +54,7 @@ test('a store that accepts connections but never responds ends the program with 
 })
 
 test('a store that refuses the credentials ends the program with one line', async () => {
-  // In a separate process, because the test blocks while it waits for the program.
+  // The server needs a separate process, because the thread of the test is blocked until the program ends.
   const refusing = `require('node:http').createServer((_, response) => {
     response.writeHead(400, { 'content-type': 'application/x-amz-json-1.0' })
     response.end(JSON.stringify({ __type: 'UnrecognizedClientException', message: 'the token is invalid' }))

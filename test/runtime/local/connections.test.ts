@@ -36,7 +36,7 @@ test('a connection of a new address closes connections of an address that has ma
   expect(more.cut()).toEqual([false, false, false, false])
 })
 
-test('a connection with a request remains open, and an idle one is closed after the silent ones', () => {
+test('silent connections are closed before idle ones, and a connection with a request remains open', () => {
   const { connections, sockets, cut } = open(4, 'a')
   const [busy, resting] = sockets
   if (busy === undefined || resting === undefined) throw new Error('no sockets')

@@ -45,7 +45,7 @@ test('no file of the data folder contains deleted text soon after the deletion, 
   const texts = (): string[] => files().flatMap((path) => readFileSync(path, 'latin1').match(/[A-Z]+QZXQ/g) ?? [])
   await harness.settled(await harness.submit('say INPUTQZXQ to them'))
   await ports.index.search({ scope: { tenant: key.tenant }, text: 'inputqzxq', filters: {}, limit: 1 })
-  // Another program reads the file. The deletion does not wait for that read. The write-ahead log is truncated after it.
+  // Another program reads the file. The deletion does not wait for that read. The write-ahead log is truncated after the read.
   const reader = openDatabase(join(folder, DATABASE))
   const rows = reader.prepare('SELECT * FROM messages').iterate()
   rows.next()

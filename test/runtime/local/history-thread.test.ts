@@ -69,7 +69,7 @@ test('a search waits only for pending writes of its own tenant', async () => {
   const counting = setInterval(() => turns++, 5)
   expect(await find('quiet', 'zebra')).toBe(1)
   expect(marks()).toBeGreaterThan(0)
-  // Writes of this thread have priority over the indexing.
+  // This thread can write while messages are being indexed, because its writes have priority.
   transaction(database, () => write(database, 'UPDATE sessions SET updatedAt = ?', 1))
   await all
   clearInterval(counting)

@@ -134,7 +134,7 @@ test('the buffered bytes for a client that does not read are bounded, whatever t
 
 /** Advances the clock by minutes, one server check at a time. */
 const pass = (minutes: number): Promise<unknown> => vi.advanceTimersByTimeAsync(minutes * 60_000)
-/** The clock of the checks. The rest of the server uses the real clock. */
+/** Replaces the clock of the server's checks. The rest of the server uses the real clock. */
 const fakeLooks = () => vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'Date'] })
 
 test.each([
@@ -151,7 +151,7 @@ test.each([
 })
 
 test.each([PIECE, 512 * 1024])(
-  'a client that reads steadily receives its response, in chunks of %i bytes, and the next response',
+  'a client that reads steadily loses neither its response nor the next one, in chunks of %i bytes',
   async (bytes) => {
     fakeLooks()
     const { client, response, responses } = await unreadBy(() => endless(bytes), { requests: 2 })
@@ -164,7 +164,7 @@ test.each([PIECE, 512 * 1024])(
   },
 )
 
-/** The client reads until the server writes more, and the buffers are full again. */
+/** Lets the client read until the server has written more and the buffers are full again. */
 async function readUntilMoreIsTaken(client: Socket, response: ServerResponse): Promise<void> {
   const before = response.socket?.bytesWritten
   while (response.socket?.bytesWritten === before) {

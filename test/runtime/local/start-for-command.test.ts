@@ -60,7 +60,7 @@ describe('the program for one command', () => {
     await server.close()
   })
 
-  test('resumes a run at once after its last result', async () => {
+  test('resumes a paused run after its last result', async () => {
     const server = await startForCommand(settings(), { access, takesWork: true })
     const client = createClient({ url: server.url, key: access.secret })
     const { id } = await client.createSession({})

@@ -46,7 +46,7 @@ test('an agent that must call a missing tool is refused if Slack is set up', () 
   const reported = 'slack.agent: agent default must call stock (policy require_tool), and has no tool of this name'
   expect(check({ SLACK_BOT_TOKEN: 'x', SLACK_SIGNING_SECRET: 'y' })).toThrow(reported)
   expect(check({})).not.toThrow()
-  // A stack has no secrets at synthesis, but its file shows whether Slack is set up.
+  // Secrets are not available at synthesis. The settings file alone shows whether Slack is set up.
   expect(() => checkSlack(slackSettings.parse({}), needing)).toThrow(reported)
   expect(() => checkSlack(DEFAULT_SLACK, needing)).not.toThrow()
 })

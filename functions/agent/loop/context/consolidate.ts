@@ -32,7 +32,7 @@ export async function consolidateIfDue(
   const warnings = isNearlyFull(consolidation, count) && !hasWarned ? [nearlyFull(count, consolidation.threshold)] : []
   const hasFailed = context.notices.some((notice) => notice.type === 'warning' && notice.code === 'summary_failed')
   if (!isDue(consolidation, count) || hasFailed) return warnings
-  // A summary takes long. The completion after it has only the rest of this process's time.
+  // A summary takes long, so the completion after it cannot use the whole time of this process.
   leader.isWhole = false
   if (warnings.length > 0) await recordDecision(state, { notices: warnings })
   try {
@@ -78,8 +78,8 @@ async function consolidate(state: RunState, policy: Consolidation, signal: Abort
 }
 
 /**
- * Records a decision with its token usage. If the record fails, for example because the lease was lost, the usage is still
- * counted.
+ * Records a decision with its token usage. If recording fails, for example because the lease was lost, counts the usage in the
+ * ledger.
  */
 async function recordOrCount(state: RunState, decision: Parameters<typeof recordDecision>[1]): Promise<void> {
   const account = state.account

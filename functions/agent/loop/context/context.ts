@@ -41,7 +41,7 @@ const SOON_FULL = 0.75
 /** Reads pages of a log. */
 export type MessageReader = Pick<LogReader, 'messages'>
 
-/** The input of a request: the part of the log that fits, and the decisions about the rest. */
+/** The data for a request: the part of the log that fits, and the decisions about the rest. */
 export interface LoadedContext extends LoadedLog {
   readonly decided: SessionContext
 }
@@ -92,7 +92,8 @@ export interface SizedRequest {
 }
 
 /**
- * The input of a request. `older` counts the messages that are not loaded; it is called only when that count is needed.
+ * The data from which a request is built. `older` counts the messages that are not loaded; it is called only when that count is
+ * needed.
  */
 export interface Requested extends Omit<RequestOf, 'context'> {
   readonly context: LoadedContext
@@ -267,8 +268,7 @@ export interface Asked extends Pick<RequestOf, 'tools' | 'toolChoice' | 'repeate
 }
 
 /**
- * Gathers the input of a request. A member's request has neither the session's instructions nor the leader's context
- * decisions.
+ * Gathers the data for a request. A member's request has neither the session's instructions nor the leader's context decisions.
  */
 export async function requested(state: RunState, { thread, ...asked }: Asked): Promise<Requested> {
   const numbers = await giveNumbers(state, thread)

@@ -85,7 +85,7 @@ function nextForms(state: RunState, known: Repairs): (Pick<Repairs, 'steps' | 'o
  * or if requests omit them already.
  */
 function refusedBefore({ held }: RunState, { omitted, refused }: Repairs): MessageRange | undefined {
-  // A run without a new input repeats the refused turn.
+  // A run without a new input repeats the refused turn, whose messages must be sent.
   if (refused === undefined || held.run.trigger !== 'input') return undefined
   return omitted.some(({ from, through }) => from <= refused.from && through >= refused.through) ? undefined : refused
 }
@@ -108,8 +108,8 @@ const sentIn = ({ held, context: { decided } }: RunState): number =>
   Object.values(decided.repairs ?? {}).reduce((sum, { sent }) => sum + (sent?.run === held.run.id ? sent.count : 0), 0)
 
 /**
- * Returns the repairs since the thread's last completion, including repairs of an earlier run. Repairs that led to a completion
- * are kept.
+ * Returns the trial of repairs since the thread's last completion, including repairs of an earlier run. After a completion, a
+ * new trial begins: the repairs that led to the completion stay in effect.
  */
 function trialOf(
   { held, writer }: RunState,

@@ -29,7 +29,7 @@ export function sizeTrialOf(state: RunState, thread: Thread): 'open' | 'failed' 
   return trial.run === state.held.run.id ? 'failed' : undefined
 }
 
-/** Undoes the truncation of a smaller request that was refused as well, because the size was not the reason. */
+/** Undoes the truncation of a smaller request. That request was refused as well, so the size was not the reason. */
 export async function undoTrial(state: RunState, asked: Asked): Promise<void> {
   const { trial, cut, decided, ...rest } = decidedOf(state, asked.thread)
   const before = trial?.before ?? definedFields({ cut, decided })

@@ -95,7 +95,7 @@ interface Work {
 /** The new summary, and the counts of the messages after it. */
 export interface Summarised {
   readonly summary: Summary
-  /** Number of conversational messages that this summary added. */
+  /** Number of conversational messages that are new in this summary. */
   readonly messages: number
   readonly after: Consolidated['after']
   /** Limits of models, including limits that refusals of the summary have shown. */

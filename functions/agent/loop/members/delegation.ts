@@ -14,7 +14,7 @@ import type { LastRound, OpenThread, Thread } from '../thread.ts'
 import { storeRound } from '../tools/store-round.ts'
 import type { CallOutcome } from '../tools/tool-call.ts'
 
-/** Opens the members of delegate calls, and stores their tasks before they begin. */
+/** Opens the members of delegate calls, and stores the tasks before the members begin. */
 export async function storeTasks(state: RunState, thread: OpenThread, given: readonly GivenTask[]): Promise<void> {
   const { ports, writer } = state
   const opening = given.map(({ row, member }) => createMember(thread, row, agentNamed(state, member)))
@@ -65,8 +65,8 @@ export async function executeDelegation(
 }
 
 /**
- * Stores the text that a member's completion had streamed before it failed. Rethrows a failure that is not the member's own,
- * because it stops the run. The rethrown error does not contain the text: the text belongs to the member, not to a completion of
+ * Stores the text that a member's completion had streamed before it failed. Any failure other than the member's own stops the
+ * run, so it is rethrown. The rethrown error does not contain the text: the text belongs to the member, not to a completion of
  * its leader.
  */
 async function keepFailure(state: RunState, member: OpenThread, error: unknown): Promise<void> {

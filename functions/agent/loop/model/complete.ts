@@ -50,7 +50,7 @@ export class CutOff extends Error {
 interface Asking {
   readonly model: Model
   readonly isLast: boolean
-  /** Cuts off the completion when it aborts: for a hand-off, or because the run must stop. */
+  /** Aborts to cut off the completion: for a hand-off, or because the run must stop. */
   readonly signal: AbortSignal
   /** Notices for the run's followers, recorded with the decision of the request. */
   readonly notices: readonly NewNotice[]
@@ -58,8 +58,8 @@ interface Asking {
 
 /**
  * Requests the model's next completion. Returns undefined when the request was cut off: nothing is stored, and another process
- * sends it again. Rejects with `CompletionFailed`. A request also fails if it was cut off after it had the whole lifetime of a
- * process.
+ * sends it again. Rejects with `CompletionFailed`. Also rejects if the request was cut off although it could use the whole
+ * lifetime of a process.
  */
 export async function nextCompletion(state: RunState, thread: OpenThread, asking: Asking): Promise<Answer | undefined> {
   try {

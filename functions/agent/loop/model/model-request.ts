@@ -49,7 +49,7 @@ export const instructed = (
   { instructions }: Pick<Session, 'instructions'>,
 ): Pick<Session, 'instructions'> => definedFields({ instructions: own ?? instructions })
 
-/** The input of a request. `context` holds the decisions for the session's requests. */
+/** The data from which a request is built. `context` holds the decisions for the session's requests. */
 export interface RequestOf {
   readonly session: Pick<Session, 'instructions'>
   readonly thread: Pick<Thread, 'runId' | 'agent'> & { readonly messages: readonly Message[] }
@@ -59,7 +59,7 @@ export interface RequestOf {
   readonly tools: readonly ToolDeclaration[]
   readonly toolChoice: ModelRequest['toolChoice']
   readonly format?: JsonFormat
-  /** The messages that ask again for an answer. They follow those of the thread, and are never stored. */
+  /** The messages that ask again for an answer. They follow the messages of the thread, and are never stored. */
   readonly repeated?: readonly RequestMessage[]
 }
 

@@ -40,7 +40,8 @@ async function sendOrReduce(state: RunState, asked: Asked, sized: SizedRequest, 
     if (error === undefined) throw failed
     const { thread } = asked
     if (isOfAnotherReason(error) && sizeTrialOf(state, thread) === 'open') {
-      // A former holder recorded this smaller request. Its first error is not known, so the whole request is sent again.
+      // A former holder recorded this smaller request. The error of the whole request is not known here, so the whole request
+      // is sent again.
       await undoTrial(state, asked)
       restartRound(state, thread, 'context_reduced')
       return sendOrReduce(state, asked, await fittingRequest(state, asked), send)

@@ -36,14 +36,14 @@ export function choiceOf(
   const { toolChoice: choice, choiceRound = 0 } = settings ?? {}
   if (choice === undefined || !isLeaders(thread) || roundsOf(thread) !== choiceRound) return 'auto'
   if (typeof choice !== 'object') return choice
-  // A tool of an MCP server may be absent.
+  // The chosen tool may be absent, if an MCP server provides it.
   return tools.some(({ name }) => name === choice.name) ? choice : 'auto'
 }
 
 /**
- * Checks a completion without calls against the thread's format. If it does not fit, requests it once more with the
- * faults, and with the tool choice `none`. The usage of the first completion is counted before that request. Only the
- * second completion is stored then.
+ * Checks a completion without calls against the thread's format. If it does not fit, requests it once more with the faults, and
+ * with the tool choice `none`. The usage of the first completion is counted before that request, and only the second completion
+ * is stored.
  */
 export async function fittingAnswer(
   state: RunState,
@@ -63,7 +63,7 @@ export async function fittingAnswer(
   return { ...second, end: 'faults' in checked ? { notices: [notOfSchema(thread, checked.faults)] } : checked }
 }
 
-/** The addition to the end of a run without a final completion: a warning, if the run has a format. */
+/** Returns the warning for the end of a run that has a format but no final completion. */
 export const withoutAnswer = (state: RunState, thread: Thread): AnswerEnd =>
   formatOf(state, thread) === undefined
     ? {}
@@ -110,7 +110,7 @@ const warning = (thread: Thread, code: WarningCode, detail: string): NewNotice =
 const textOf = (parts: readonly AssistantPart[]): string =>
   parts.map((part) => (part.type === 'text' ? part.text : '')).join('')
 
-/** The messages that follow those of the thread: the answer, and its faults. */
+/** Returns the messages that ask again for an answer: the first answer, and its faults. */
 function repeatedRequest({ parts }: Completion, faults: readonly string[]): RequestMessage[] {
   const [said, text] = [textOf(parts), faultsText(faults)]
   const question = { role: 'user', parts: [{ type: 'text', text }] } as const
@@ -118,8 +118,8 @@ function repeatedRequest({ parts }: Completion, faults: readonly string[]): Requ
 }
 
 /**
- * Counts a completion that is requested once more, in the run, its session and the ledger. If that fails, because the
- * lease was lost for example, it is counted in the ledger alone.
+ * Counts a completion that is requested once more: in the run, its session and the ledger. If this fails, for example because
+ * the lease was lost, counts the completion only in the ledger.
  */
 async function countFirst(state: RunState, thread: Thread, completion: Completion): Promise<void> {
   const { usage, model } = completion

@@ -32,8 +32,8 @@ const numbersOf = (given: readonly NumberedSources[]): SourceNumbers =>
   new Map(given.map(({ message, from }) => [message, from]))
 
 /**
- * Reads the highest recorded number. Returns undefined if the read fails: new results then go without sources, and
- * followers get a warning.
+ * Reads the highest recorded number. Returns undefined if the read fails: new results are sent without sources, and followers
+ * get a warning.
  */
 async function recordedBefore(state: RunState, thread: Thread): Promise<number | undefined> {
   const { sources, reads, writer } = state

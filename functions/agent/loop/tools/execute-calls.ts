@@ -52,7 +52,7 @@ export async function executeCalls(
   return ends.some((one) => one.status === 'fulfilled' && one.value === 'handed_off') ? 'handed_off' : 'done'
 }
 
-/** Stops the other threads too: when the run fails, it does not wait for its members. */
+/** Stops all threads of the run, because a failed run does not wait for its members. */
 function stopAll(state: RunState, error: unknown): never {
   state.writer.fail(error)
   throw error
@@ -128,7 +128,7 @@ async function execute(state: RunState, thread: OpenThread, row: ToolMessage): P
   thread.faults.delete(row.id)
   if (fault !== undefined) return { status: 'error', text: `error: ${fault}` }
   const tool = thread.tools.get(call.name)
-  // The run's tools alone cannot decide this: a newer request may have replaced them since the round.
+  // Checks the origin of the row as well, because a newer request may have replaced the run's client tools since the round.
   if (row.origin === 'client' || (tool === undefined && isClientTool(state, call)))
     return { status: 'error', text: 'error: not executed here' }
   if (tool?.needsApproval === true && row.needs !== 'approval')

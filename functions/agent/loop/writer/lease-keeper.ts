@@ -27,7 +27,7 @@ export class RunCancelled extends Error {
 export interface LeaseKeeper {
   /** Aborts with `LeaseLost` or `RunCancelled` as soon as the keeper knows of either. */
   readonly signal: AbortSignal
-  /** Aborts with `LeaseLost` only: the writes that end a cancelled run may still be made. */
+  /** Aborts only with `LeaseLost`, so that the writes that end a cancelled run can still be made. */
   readonly lost: AbortSignal
   /** The deadline for this process to stop unless a heartbeat succeeds, in milliseconds since 1970. */
   until(): number

@@ -5,7 +5,7 @@ import type { Clock } from '../../../ports/clock.ts'
 export interface LogIds {
   /** The last id of the log, over all threads. */
   last(): string | undefined
-  /** Reserves the next ids of the log. If `after` is given, they are greater than `after`, too. */
+  /** Reserves the next ids of the log. The ids are also greater than `after`, if it is given. */
   reserve(count: number, after?: string): string[]
   /**
    * Serializes extensions of the log, because ids must be stored in ascending order. `extend` reserves its ids and stores

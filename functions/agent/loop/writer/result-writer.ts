@@ -56,8 +56,7 @@ export function createResultWriter(
     write(result) {
       const storing = store(result).catch((error: unknown) => failed.abort(error))
       pending.add(storing)
-      // Threads wait for each other's results. A write that starts during the wait is awaited by the next call of
-      // `settled`.
+      // Other threads may start writes while `settled` waits. The next call of `settled` awaits these writes.
       void storing.then(() => pending.delete(storing))
     },
     async settled() {

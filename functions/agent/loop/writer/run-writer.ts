@@ -99,8 +99,9 @@ export interface RunWriter extends Pick<LeaseKeeper, 'check' | 'startWatchdog' |
   /** Pauses the run and releases the lease. Returns false if no call waits any longer. */
   pause(waiting: readonly ToolMessage[]): Promise<boolean>
   /**
-   * Ends the run and releases the lease. Returns undefined if the run was cancelled and the outcome is not `cancelled`. `open`:
-   * the open calls that the caller knows. If a client has resolved one of them, only the end of the run is emitted.
+   * Ends the run and releases the lease. If a cancel was stored first and `end` has another outcome, stores nothing and returns
+   * undefined. `open`: the open calls that the caller knows. If a client has resolved one of them, only the end of the run is
+   * emitted.
    */
   endRun(end: RunEnd, open: readonly ToolMessage[], account: UsageAccount): Promise<StoredEnd | undefined>
   /** Releases the lease with the run still active. */
