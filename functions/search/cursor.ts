@@ -86,7 +86,7 @@ export function splitFields(joined: bigint, bits: readonly number[]): bigint[] {
   return fields
 }
 
-/** Masks a position, or restores a masked one: both need the identical operation. */
+/** Masks a position. Applied to a masked position, restores the original position. */
 function masked(place: Uint8Array, tag: Uint8Array, secret: string): Buffer {
   const mask = createHmac('sha256', secret).update('mask').update(tag).digest()
   return Buffer.from(place.map((byte, at) => byte ^ (mask[at] ?? 0)))
@@ -100,8 +100,8 @@ const tagOf = (query: HistoryQuery, place: Uint8Array, secret: string): Buffer =
     .subarray(0, TAG_BYTES)
 
 /**
- * Returns a text of everything in a query that decides its hits and their order. A cursor is valid only for queries
- * with an equal text.
+ * Serializes those fields of a query that decide its hits and their order. A cursor is valid only for queries with an
+ * equal text.
  */
 function identityOf({ scope, text, filters, sort = 'relevance', group }: HistoryQuery): string {
   const { role, tool, status, session, owner, agent, since, until, notRun, feedback, metadata, sessions } = filters

@@ -3,8 +3,8 @@ import type { HistoryFilters, HistoryHit } from '../domain/history.ts'
 type Fields = Pick<HistoryHit, 'role' | 'toolName' | 'status' | 'session' | 'owner' | 'agent' | 'time' | 'runId'>
 
 /**
- * Whether an entry that the index did not filter fits the filters. The fields do not show people's ratings, so no entry
- * fits a filter by rating. Metadata are compared by the caller.
+ * Whether an entry that the index did not filter fits the filters. `Fields` has no ratings, so no entry fits a filter
+ * by rating. The caller compares the metadata.
  */
 export function fitsFilters(entry: Fields, filters: HistoryFilters): boolean {
   const { role, tool, status, session, owner, agent, feedback, since, until, notRun, sessions } = filters

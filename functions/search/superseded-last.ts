@@ -50,7 +50,10 @@ async function unlessForeign(search: () => Promise<HistoryPage>): Promise<Histor
 
 const isForeign = (error: unknown): boolean => error instanceof TooltrailError && error.code === 'cursor_not_found'
 
-/** If hits are grouped, removes the hits of sessions that also have hits that are not superseded. */
+/**
+ * If hits are grouped by session, removes sessions that were listed before, because they have a hit that is not
+ * superseded.
+ */
 async function withoutShown(query: HistoryQuery, page: HistoryPage, search: SearchOnce): Promise<HistoryPage> {
   if (query.group === undefined) return page
   const { after: _, group: __, ...ungrouped } = query

@@ -13,8 +13,8 @@ import type { Engine, Stores } from './stores.ts'
 const LONG = '𐐷'.repeat(150_000)
 
 /**
- * Fills one item of a session up to its limit. Returns the log's last id after these writes. If the values belong to the run's
- * end, returns this end without storing it.
+ * Fills one item of a session up to its limit. Returns the log's last id after these writes. If the item belongs to the
+ * end of the run, returns that end, and the caller stores it.
  */
 type ToLimit = (fixture: SessionFixture, lease: Lease) => Promise<string | undefined | RunEnd>
 

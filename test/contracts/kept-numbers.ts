@@ -44,8 +44,8 @@ function look(title: string): { readonly call: MemberCall; readonly messages: re
 }
 
 /**
- * A log of turns. At the end of every third turn, a completion assigns numbers to the results of the last three turns, beginning
- * with the last result.
+ * A log of turns. Every third turn ends with a completion that numbers the results of the last three turns, the newest
+ * result first.
  */
 function log(turns: number): { readonly messages: ClosedMessage[]; readonly titles: string[] } {
   const [messages, titles]: [ClosedMessage[], string[]] = [[], []]

@@ -72,7 +72,7 @@ async function takeFree(fixture: SessionFixture): Promise<Lease> {
   return lease
 }
 
-/** Ends the run that a start returned, and accepts the next one. */
+/** Ends the run that a start returned, and enqueues the next run. */
 const endAndStart =
   (fixture: SessionFixture) =>
   async (result: unknown): Promise<unknown> => {

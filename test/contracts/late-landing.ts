@@ -10,12 +10,12 @@ import type { Engine, Stores } from './stores.ts'
 
 type Preparations = { readonly [name: string]: (fixture: SessionFixture) => Promise<LateOperation> }
 
-/** The time at which each session begins, so that sessions differ in their names only. */
+/** Each session begins at this time, so that sessions differ in their names only. */
 const START = Date.UTC(2026, 0, 5, 9)
 const DAY = '2026-01-05'
 const RANDOM = /[0-7][0-9A-HJKMNP-TV-Z]{25}|(?:tenant|session|owner)-[0-9a-f]{16}/g
 
-/** Interrupts an attempt before one of its requests. Engines without separate requests never reach it. */
+/** Interrupts an attempt before one of its requests. Never happens with an engine that has no separate requests. */
 interface Interruption {
   /** The number of the request, from 1. */
   readonly request: number
@@ -46,7 +46,7 @@ async function interrupted<Result>(
   return { result, isReached: interruption.count >= request }
 }
 
-/** A late attempt may find that it has lost the lease, or that its call is closed. */
+/** Waits for a late attempt. It may reject, because it has lost the lease or because its call is closed. */
 async function ignoreRefusal(attempt: Promise<unknown>): Promise<void> {
   try {
     await attempt
@@ -82,7 +82,7 @@ const sortFields = (_: string, value: unknown): unknown =>
 
 /**
  * Contract for repeated operations. A holder or a client repeats an operation whose first attempt did not respond. Both
- * attempts may land, in any order and at any time. The log is then as after one attempt.
+ * attempts may land, in any order and at any time. In every case, the log has the state that one attempt leaves.
  */
 export function lateLandingContract(engine: Engine): void {
   describe(`late landing on ${engine.name}`, () => {
@@ -147,8 +147,8 @@ export function lateLandingContract(engine: Engine): void {
 
 /**
  * Whether a holder repeats the operations of the port. A holder that repeats an operation gets the result of one
- * attempt. A client that repeats one may get another result: "accepted before", or nothing. In the latter case, the
- * client reads again.
+ * attempt. A client that repeats an operation may get another result: "accepted before", or no result. If there is no
+ * result, the client reads again.
  */
 const isHolders = (port: string): boolean => port === 'log' || port === 'lease'
 
@@ -159,7 +159,7 @@ async function played(open: () => Promise<LateOperation & { readonly fixture: Se
   return { result, state: await stateOf(fixture) }
 }
 
-/** A refused attempt had reached the request at which it stalled. */
+/** Whether the first attempt has reached the request at which it stalls. An attempt that rejects has reached it. */
 const isReached = (first: Promise<{ readonly isReached: boolean }>): Promise<boolean> =>
   first.then(
     (attempt) => attempt.isReached,

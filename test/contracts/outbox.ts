@@ -113,7 +113,7 @@ export function outboxContract(engine: Engine): void {
       for (const one of [fourth, second]) await fixture.outbox.change(one, { status: 'pending', due: 5 })
       expect(await pending(10)).toEqual([found.id, second.id, fourth.id])
       expect(await pending(2)).toEqual([found.id, second.id])
-      // Refused: another process has changed the delivery since.
+      // Refused, because another process has changed the delivery after this one was read.
       expect(await fixture.outbox.change(second, { status: 'delivered' })).toBeUndefined()
       expect(await pending(10)).toEqual([found.id, second.id, fourth.id])
     })
@@ -170,7 +170,7 @@ export function outboxContract(engine: Engine): void {
       expect(await list({ tenant: fresh('tenant') })).toEqual([])
     })
 
-    test('a list of one owner has only that owner’s deliveries, and its cursors name no others', async () => {
+    test('a list of one owner has only that owner’s deliveries, and only their ids as cursors', async () => {
       const tenant = fresh('tenant')
       const mine: string[] = []
       for (const owner of ['ann', 'bob', undefined, 'ann', 'bob']) {

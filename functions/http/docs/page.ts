@@ -25,8 +25,8 @@ interface Entry {
 }
 
 /**
- * Renders the API reference as one page, which loads nothing else until a request is tried. Yields to the event loop
- * between operations.
+ * Renders the API reference as one page. The page loads nothing else until its reader tries a request. Rendering yields
+ * to the event loop between operations.
  */
 export async function docsPage(document: ApiDocument, { style, script }: PageAssets): Promise<string> {
   const { title, version, description } = document.info

@@ -59,9 +59,9 @@ export function requestBody(budget: BodyBudget): MiddlewareHandler<AppEnv> {
 }
 
 /**
- * Parses a body and keeps its numbers exactly as they were sent. Only numbers that are top-level fields become JavaScript
- * numbers, because they are settings of the request, such as `ttl_days`. A body that is one number becomes a JavaScript
- * number too, because schemas accept an `ExactNumber` as an object.
+ * Parses a body and keeps its numbers exactly as they were sent. Only numbers that are top-level fields become
+ * JavaScript numbers, because they are settings of the request, such as `ttl_days`. If the whole body is one number, it
+ * becomes a JavaScript number too. Schemas would accept its `ExactNumber` as an object.
  */
 function readBody(text: string): unknown {
   const body = readJson(text)

@@ -32,7 +32,7 @@ export const refuseInvalid: Hook<unknown, AppEnv, string, unknown> = (result, c)
  */
 const PLACING = /^(?:after|before|around|sort|order|group|metadata(?:\..*)?)$/su
 
-/** Whether the invalid field is one of `PLACING`, or is a `q` that is well-formed but has no word. */
+/** Whether the invalid field matches `PLACING`, or is a `q` whose text has no word. */
 const isPlacing = (target: string, { path: [name], code }: Issue): boolean =>
   target === 'query' && typeof name === 'string' && (PLACING.test(name) || (name === 'q' && code === 'custom'))
 

@@ -50,7 +50,7 @@ export async function openSession(dependencies: AppDependencies, caller: Caller,
   return { ...changed, ...definedFields({ agent, instructions }) }
 }
 
-/** The session if the caller may see it; undefined if it does not exist for this caller. */
+/** Finds a session. Returns undefined if there is none with this id, or if the caller may not see it. */
 export async function existing(
   dependencies: AppDependencies,
   caller: Caller,

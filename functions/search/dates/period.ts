@@ -11,7 +11,10 @@ export interface Period {
 }
 
 const DAY_MS = 86_400_000
-/** People mention an event before and after it. An entry counts up to this many days before and after the period. */
+/**
+ * People mention an event before and after it happens. So an entry counts for a period up to this many days before and
+ * after the period.
+ */
 const AROUND_SHORT = { before: 0.5, after: 8 }
 const AROUND_LONG = { before: 1, after: 10 }
 const SHORT_DAYS = 14

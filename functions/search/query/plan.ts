@@ -58,15 +58,15 @@ export interface PlannedTerm {
 
 /** A word with at most this many documents may be a typo, or a part of another word. */
 const RARE = 3
-/** Used in place of `RARE` if the search has found nothing otherwise. */
+/** Replaces `RARE` in the second attempt of a search, which is made if the exact words find too little. */
 const WIDENED = 2_000
 /** Maximum number of expanded words in a query, because each takes several lookups. */
 const MAX_WIDENED = 8
 /** Maximum number of documents that all expansions of one word may have together. */
 const EXTENDED = 5_000
 /**
- * Maximum number of expansions of an unknown word, and of words one typo away. A user who stores words could create
- * hundreds of them.
+ * Maximum number of expansions of an unknown word, and of words one typo away. Without a limit, a user could create
+ * hundreds of expansions by storing similar words.
  */
 const MAX_EXTENSIONS = 40
 const COMPOUND_IMPORTANCE = 1.2
@@ -152,7 +152,7 @@ function expandWord(word: string, vocabulary: Vocabulary, isWidened: (frequency:
   for (const form of sameStem(word, vocabulary)) add(form, SAME_STEM)
   if (isWidened(own)) {
     for (const other of typos(word, vocabulary)) add(other, /\p{N}/u.test(word) ? 0.5 : 0.8)
-    // These words have weight 0: they contain the word itself, so the search for the word's own text finds them.
+    // Words that contain `word` have weight 0, because the search for the text of `word` finds them anyway.
     if (word.length >= 3 || own === 0) for (const other of holders(word, vocabulary)) add(other, 0)
   }
   return { word, tokens: [...tokens], soughtTexts, frequency }

@@ -16,8 +16,9 @@ export interface ReadableText {
 }
 
 /**
- * Quality of a match by its borders. `WHOLE`: the match begins and ends at the borders of words. The others, in order:
- * the match has borders at joiners, has inner borders, has only one border, has none.
+ * Quality of a match by its borders. `WHOLE`: the match begins and ends at the borders of words. `AT_JOINER` and
+ * `AT_INNER_BORDER`: an end is at a joiner, or at a border inside a word. `ONLY_LEFT` and `ONLY_RIGHT`: only one end is
+ * at a border. `INSIDE`: neither end is at a border.
  */
 const WHOLE = 1
 const AT_JOINER = 0.97

@@ -18,7 +18,7 @@ export const QUESTION_WORDS = list(`
 /** Words that precede the subject of a question. */
 export const TOPIC_WORDS = list('about on of for with in at from regarding concerning containing mentioning that to')
 
-/** Words with a small weight in a question, and none in its opening. */
+/** Words with a small weight in a question, and with weight 0 in its opening. */
 export const FRAME_WORDS = list(`
   came come comes coming back up mentioned mention mentions mentioning return returned returns result results output outputs
   find found show showed shown look looked looking call called calls run ran runs running step steps time times

@@ -6,7 +6,7 @@ import type { Candidate } from './rows.ts'
 /** Consecutive events of a session in the order of its log, each with some of its documents. */
 export type Window<Found> = readonly (readonly Found[])[]
 
-/** Number of events that a window has before a hit, and number that it has after the hit. */
+/** Maximum number of events in a window before its hit, and maximum number after its hit. */
 export const WINDOW_EVENTS = 2
 /** Maximum number of documents in a window for each event. The window has the event's first documents. */
 export const WINDOW_DOCUMENTS = 2
@@ -62,7 +62,7 @@ export interface NearText<Found> {
 }
 
 /**
- * Returns the quality of each term in an event's neighbours. `texts` has the documents of each neighbour, but none of
+ * Returns the quality of each term in an event's neighbours. `texts` has the documents of each neighbour, without
  * self-references. So an earlier search never raises the rank of the entries beside it.
  */
 export function contextOf<Found extends Candidate>(
@@ -85,5 +85,5 @@ export const usesContext = ({ terms }: SearchQuery): boolean =>
   terms.filter(({ text, wholes, date }) => wholes.length === 0 && date === undefined && !FUNCTION_WORDS.has(text))
     .length > 1
 
-/** If a query is a list of keywords, and the best entry has this share of them, neighbours are not read. */
+/** If a query is a list of keywords, and the best entry has this share of the keywords, neighbours are not read. */
 export const COMPLETE = 0.95

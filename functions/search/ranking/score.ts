@@ -49,7 +49,7 @@ const LEAST = 0.01
 export const RANKED = 100
 
 /**
- * Number of self-references from which on they may hide real events. If there are fewer, the real events are among the
+ * Minimum number of self-references that may hide real events. If there are fewer, the real events are among the
  * candidates.
  */
 const MIN_SELF_REFERENCES = 20
@@ -167,7 +167,10 @@ function rowScore({ near, literal }: Row<Candidate>, own: number, together: numb
   return covered ** 2 + near * covered + (literal ? LITERAL : 0)
 }
 
-/** Returns a function that shows whether the query names a tool: its words include all words of the tool's name. */
+/**
+ * Returns a function that shows whether the query names a tool. The query names it if the query has all words of the
+ * tool's name.
+ */
 function toolNamed(query: SearchQuery): (toolName: string | undefined) => boolean {
   const known = new Map<string, boolean>()
   return (toolName) => {

@@ -23,7 +23,8 @@ const NOTHING_FOUND =
 const OPENING = 300
 
 /**
- * Returns the ids of those runs among `runIds` that searched the history. The candidates alone do not always show this.
+ * Returns the ids of those runs among `runIds` that searched the history. The call that searched may not be among the
+ * candidates, so the store is asked.
  */
 export type SearchedRuns = (runIds: readonly string[]) => Promise<ReadonlySet<string>>
 
@@ -33,8 +34,8 @@ const LIKELY = 0.2
 
 /**
  * Distinguishes self-references from real events. Self-references are earlier searches for the query's subject, their
- * results, questions that led to such a search, and tasks that gave it to a team member. The completions and results
- * after them, and texts such as "nothing found", are self-references as well.
+ * results, questions that led to such a search, and tasks that delegated such a search to a team member. The
+ * completions and results after them, and texts such as "nothing found", are self-references as well.
  *
  * Resolves to a function that returns an event's score factor; a real event has 1. A query for texts of a user or an
  * assistant has no self-references.

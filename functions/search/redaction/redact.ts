@@ -15,7 +15,7 @@ const REDACTED = '[redacted]'
 const WINDOW = 40_000
 const OVERLAP = MAX_SECRET_CHARACTERS
 /**
- * Maximum characters that are searched for further occurrences of known secrets: the text's length times the number of
+ * Limit of the search for further occurrences of known secrets: the text's length, in characters, times the number of
  * secrets.
  */
 const READ_FOR_OTHERS = 100_000_000

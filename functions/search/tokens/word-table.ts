@@ -1,7 +1,7 @@
 /**
  * Bits that the keeper of the vocabulary sets for a word, or for a run of words. Each bit of `sessions` represents a
- * session that has the word, or all words of the run. Each bit of `audiences` represents such an owner or tenant. Bits
- * with an outdated age are invalid.
+ * session that has the word, or all words of the run. Each bit of `audiences` represents an owner or a tenant that has
+ * them. Bits with an outdated age are invalid.
  */
 export interface Marks {
   sessionAge: number
@@ -76,7 +76,10 @@ export function createWordTable() {
   }
 
   return {
-    /** Returns the object of a word. `isOwn`: storing the text keeps no longer string in memory. */
+    /**
+     * Returns the object of a word. `isOwn`: whether `text` can be stored without a copy. A substring keeps the string
+     * that it comes from in memory.
+     */
     word(text: string, isOwn: boolean): Word {
       const hash = hashOf(text)
       if (hash === undefined) return other(text, isOwn)

@@ -20,20 +20,20 @@ type Kind = (typeof KINDS)[number]
 
 interface PlannedRound {
   readonly calls: readonly Kind[]
-  /** The client resolves its calls while other calls of the round still run. */
+  /** Whether the client resolves its calls while other calls of the round still run. */
   readonly answersEarly: boolean
-  /** The other process receives the client's request. */
+  /** Whether the other process receives the client's request. */
   readonly answersElsewhere: boolean
   readonly steers: boolean
-  /** The process stops after the round, and the other process continues the run. */
+  /** Whether the process stops after the round. If so, the other process continues the run. */
   readonly handsOver: boolean
-  /** Held calls return in reverse order. */
+  /** Whether held calls return in reverse order. */
   readonly isReversed: boolean
 }
 
 export interface Plan {
   readonly rounds: readonly PlannedRound[]
-  /** The run first waits in the queue behind another run. */
+  /** Whether the run first waits in the queue behind another run. */
   readonly isQueued: boolean
   readonly allows: boolean
 }
@@ -56,7 +56,10 @@ export const anyPlan: fc.Arbitrary<Plan> = fc.record({
 
 type Process = Pick<Harness, 'service' | 'worker' | 'key' | 'session' | 'ports'>
 
-/** Creates gates with names. `passed` waits until `open` was called with the same name, before or afterwards. */
+/**
+ * Creates gates with names. `passed` waits until `open` is called with the same name. If `open` was called before,
+ * `passed` does not wait.
+ */
 function createGates() {
   const gates = new Map<string, PromiseWithResolvers<void>>()
   const gate = (name: string): PromiseWithResolvers<void> => {

@@ -49,7 +49,7 @@ async function expectResume(runId: string, seen: readonly string[]): Promise<voi
   expect([...seen, ...rest.filter((id) => !seen.includes(id))]).toEqual(await follow(harness, runId))
 }
 
-test('a follower that has seen `run.queued` resumes with every round of the run', async () => {
+test('a follower that has seen `run.queued` gets every round of the run when it resumes', async () => {
   harness = await openHarness({
     tools: [echo],
     script: [
@@ -73,7 +73,7 @@ test('a follower that has seen `run.queued` resumes with every round of the run'
   await expectResume(second, seen)
 })
 
-test('a follower that has seen `run.started` of a run without an input resumes with every round', async () => {
+test('a follower that has seen `run.started` of a run without an input gets every round when it resumes', async () => {
   harness = await openHarness({
     tools: [echo],
     script: [
@@ -128,24 +128,27 @@ test('the end of a delegate call comes before a steered input that joined after 
 test.each([
   ['result of a client tool', 'ask', { output: [{ type: 'text', text: 'mine' }] }],
   ['denial', 'careful', { approve: false }],
-] as const)('the %s for a call is an event while another call of the round is running', async (_what, name, given) => {
-  const careful = makeTool('careful', async () => ({ text: 'done' }), { needsApproval: true })
-  const calls = [
-    { name: 'slow', id: 'a' },
-    { name, id: 'b' },
-  ]
-  harness = await openHarness({ tools: [slow, careful], script: [{ calls }, { text: 'done' }] })
-  const runId = await harness.submit('go', { clientTools })
-  const seen: RunEvent[] = []
-  const following = follow(harness, runId, { seen })
-  await until(() => seen.filter(({ type }) => type === 'tool_call.started').length === 2)
-  await harness.service.resolve(harness.session, runId, [{ toolCallId: 'b', ...given }], { here: true })
-  gate.resolve()
-  const live = await following
-  expect(seen.at(-1)?.type).toBe('run.completed')
-  expect(live).toEqual(await follow(harness, runId))
-  expect(live.filter((id) => id.endsWith(':tool_call.completed'))).toHaveLength(2)
-})
+] as const)(
+  'live and late followers get the %s for a call, although another call of the round is running',
+  async (_what, name, given) => {
+    const careful = makeTool('careful', async () => ({ text: 'done' }), { needsApproval: true })
+    const calls = [
+      { name: 'slow', id: 'a' },
+      { name, id: 'b' },
+    ]
+    harness = await openHarness({ tools: [slow, careful], script: [{ calls }, { text: 'done' }] })
+    const runId = await harness.submit('go', { clientTools })
+    const seen: RunEvent[] = []
+    const following = follow(harness, runId, { seen })
+    await until(() => seen.filter(({ type }) => type === 'tool_call.started').length === 2)
+    await harness.service.resolve(harness.session, runId, [{ toolCallId: 'b', ...given }], { here: true })
+    gate.resolve()
+    const live = await following
+    expect(seen.at(-1)?.type).toBe('run.completed')
+    expect(live).toEqual(await follow(harness, runId))
+    expect(live.filter((id) => id.endsWith(':tool_call.completed'))).toHaveLength(2)
+  },
+)
 
 test('calls that end out of order have the same event order live and in the log', async () => {
   const calls = [

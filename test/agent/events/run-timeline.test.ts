@@ -63,7 +63,7 @@ test('a later holder’s `run.resumed` is emitted after that holder has claimed 
   expect(shown(running([resumed]), messages(3))).toMatchObject({ ids: claimed, isHeld: false })
 })
 
-test('the leader’s next round is held back while an earlier call is read as running', () => {
+test('the leader’s next round is held back while the log shows an earlier call as running', () => {
   const messages = [round('m1', at(0)), call('m2', 'running'), call('m3', 'completed', at(1)), round('m4', at(2))]
   const ids = [...started, 'm3:tool_call.completed']
   expect(shown(running(), messages)).toMatchObject({ ids, isHeld: true })

@@ -40,7 +40,7 @@ describe('cancel', () => {
     expect((await log()).at(-1)).toMatchObject({ role: 'assistant', parts: [{ text: 'thinking' }] })
   })
 
-  test("after the completion has arrived stores the completion's text and none of its calls", async () => {
+  test("stores the completion's text and none of its calls if the completion has arrived", async () => {
     const late: Turn = async function* (_request, signal) {
       yield { type: 'text.delta', part: 1, text: 'I will' }
       await new Promise((resolve) => signal.addEventListener('abort', resolve))
@@ -59,7 +59,7 @@ describe('cancel', () => {
     expect((await log()).at(-1)?.parts).toEqual([{ type: 'text', text: 'I will' }])
   })
 
-  test("while a completion is being stored stores the completion's text and none of its calls", async () => {
+  test("stores the completion's text and none of its calls if the completion is being stored", async () => {
     const big = makeTool('big', async () => ({ text: 'x'.repeat(60_000) }))
     const { submit, settled, service, key, requests, log } = await set({
       script: [
@@ -86,7 +86,7 @@ describe('cancel', () => {
     ])
   })
 
-  test('from another process soon stops a tool, even a tool that ignores its signal', async () => {
+  test('stops a tool of another process soon, even if the tool ignores its signal', async () => {
     const stuck = makeTool('stuck', () => new Promise(() => undefined))
     const { submit, settled, key, log, another } = await set({
       script: [{ calls: [{ name: 'stuck' }] }],

@@ -70,7 +70,7 @@ test('a shutdown never ends a run: each process requests the aborted completion 
   expect((await last.settled(runId)).status).toBe('completed')
 })
 
-test('a run that waits to retry its model is also handed off at once', async () => {
+test('a run that waits to retry its model is handed off at once', async () => {
   const overloaded = new ModelError('rate_limited', 'later', { retryable: true, retryAfterMs: 50_000 })
   harness = await openHarness({ script: [() => failing(overloaded)] })
   const { key, ports, requests, worker, another } = harness

@@ -39,7 +39,7 @@ const media = (request: ModelRequest | undefined): string[] =>
   )
 const isCut = (request: ModelRequest | undefined): boolean => bytes(request).includes(CUT_NOTE)
 
-/** Another process takes over the run during its request, and repeats it. Returns both requests. */
+/** Another process takes over the run during its request, and repeats the request. Returns both requests. */
 async function takenOver(run: string): Promise<[ModelRequest | undefined, ModelRequest | undefined]> {
   const other = harness.another([answer, answer])
   const left = harness.worker.handOff()

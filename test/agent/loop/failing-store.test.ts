@@ -94,7 +94,7 @@ test.each([
   ['a model that cannot be opened', { hangs: 'open' }],
   ['a stream that ignores its signal', { hangs: 'stream' }],
   ['a read that never returns', { hangs: 'read' }],
-] as const)('a cancel ends a run at %s', async (_, { hangs }) => {
+] as const)('a cancel ends a run that waits for %s', async (_, { hangs }) => {
   const { submit, settled, events, service, key } = await open({
     script: [deaf],
     change: (ports) => ({

@@ -31,7 +31,7 @@ function gate(): { readonly begun: Promise<void>; readonly release: () => void; 
 
 const oneCall = { calls: [{ name: 'slow' }] }
 
-test('a hand-off waits for the end of the round and returns the session; another process finishes the run', async () => {
+test("a hand-off waits for the round's end and returns the session's key; another process finishes the run", async () => {
   const { begun, release, pass } = gate()
   let ran = 0
   const slow = makeTool('slow', async () => {

@@ -111,7 +111,7 @@ describe('a tool that needs approval', () => {
     expect(ran).toEqual([])
   })
 
-  test('that does not check arguments itself is neither presented nor executed if they violate the schema', async () => {
+  test('without a check of its own neither requests approval nor runs if its arguments violate the schema', async () => {
     const ran: string[] = []
     const tool = { ...careful(ran), parameters: { type: 'object', required: ['amount'] } }
     const script = [{ calls: [{ name: 'careful', arguments: '{}' }] }, { text: 'ok' }]

@@ -37,7 +37,9 @@ const MAX_STEPS = 20_000
 
 class Crash extends Error {}
 
-/** Makes decisions from a list of numbers, one number each. All decisions after the last number are 0. */
+/**
+ * A source of decisions. Each decision uses the next number of a list. After the end of the list, every decision is 0.
+ */
 export interface Tape {
   /** Returns a number from 0 to `count - 1`. */
   pick(count: number): number

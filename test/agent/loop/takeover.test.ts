@@ -208,7 +208,7 @@ test('a cancel ends a run at once if its holder has crashed and the lease has ex
   expect((await it.log()).at(-1)).toMatchObject({ role: 'tool', status: 'interrupted' })
 })
 
-test('a completion that arrives as the lease expires is not stored, because its calls would seem executed', async () => {
+test('a completion that arrives as the lease expires is not stored, because its calls would count as executed', async () => {
   const it = await set({
     script: [
       async function* () {

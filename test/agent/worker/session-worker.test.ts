@@ -19,7 +19,10 @@ const HEADER: SessionHeader = {
 } as never
 const LEASE = { owner: 'another', until: LATER }
 
-/** Returns the calls of a worker that reads these headers one after the other. Every take and start is refused. */
+/**
+ * Returns the names of the port calls that a worker makes when it reads these headers one after the other. Each `take`
+ * and `start` is refused.
+ */
 async function asked(...headers: readonly Partial<SessionHeader>[]): Promise<string[]> {
   const calls: string[] = []
   const left = [...headers]
@@ -61,7 +64,7 @@ test('a session that is due without work is no longer due after a check', async 
   expect(await asked({ due: 1 })).toEqual(['clearDue'])
 })
 
-test('a worker whose take or start is refused reads the header again', async () => {
+test('a worker whose `take` or `start` is refused reads the header again', async () => {
   expect(await asked({ activeRun: 'r' }, { queued: 1 }, { activeRun: 'r', lease: LEASE })).toEqual(['take', 'start'])
 })
 

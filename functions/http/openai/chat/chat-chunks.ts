@@ -68,7 +68,7 @@ export function createChatChunks(): ChatChunks {
       }))
       if (calls.length > 0) return { text: '', end: { calls, reason: 'tool_calls', usage } }
       isNewRound = true
-      // Shown as text, because the format has no field for an approval.
+      // An approval is shown as text, because the format has no field for it.
       const approvals = waiting.map(({ message }) => `[waiting for approval: ${message.call}]`).join('\n')
       return { text: add(approvals), end: { calls, reason: finishOf(run.stopReason), usage } }
     },

@@ -18,7 +18,7 @@ type ToolMessage = Extract<ChatMessage, { role: 'tool' }>
 export interface PlacedMessage {
   readonly message: ChatMessage
   readonly at: string
-  /** The field with the bytes or the address of each part, if it differs from the name in Chat Completions. */
+  /** Name of the field with the bytes or the address of each part, if it is not the name in Chat Completions. */
   readonly bytesAt?: readonly string[]
 }
 

@@ -35,7 +35,7 @@ import { jsonText } from '../../../log/json/well-formed.ts'
 /** Maximum time that a non-streaming request waits for its run, in milliseconds. */
 export const MAX_RUN_WAIT_MS = 240_000
 
-/** Starts a completion, and responds with it or with its chunks. */
+/** Starts a completion, and responds with the completion or with its chunks. */
 export const serveChatCompletion = (
   dependencies: RouteDependencies,
   c: Context<AppEnv>,

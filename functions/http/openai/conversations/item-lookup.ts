@@ -46,10 +46,7 @@ export async function findItem(reader: LogReader, key: SessionKey, id: string): 
   return message && (await itemsOf(reader, key, [message])).find(({ item }) => item.id === id)
 }
 
-/**
- * Finds several items of one run, which is read once. Returns the items by id, without those that the run does not
- * have.
- */
+/** Finds several items of one run, which is read once. Returns the found items by id. */
 export async function findItemsOfRun(
   reader: LogReader,
   key: SessionKey,

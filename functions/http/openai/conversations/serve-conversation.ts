@@ -23,7 +23,7 @@ export async function makeConversation(
   refuseReferences(first)
   const { instructions, history } = readConversationItems(first)
   const closed = closedHistory({ history, results: [] })
-  // Each Response names its own agent. This one applies only until the first Response.
+  // Each Response names its own agent, so the agent chosen here applies only until the first Response.
   const agent = [...agents.keys()].find((name) => caller.key?.agents?.includes(name) ?? true) ?? 'default'
   const made = { session: nextId(undefined, clock.now()), agent, metadata: metadata ?? {} }
   const session = await createSession(dependencies, caller, { ...made, ...definedFields({ instructions }) })

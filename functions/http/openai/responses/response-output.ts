@@ -22,8 +22,8 @@ export interface ResponseOutput {
 
 interface Shown {
   /**
-   * Returns the run, and how many times the run had asked the client before. This is a function, because a queued input
-   * may be merged into another run.
+   * Returns the run, and how many times the run had asked the client for results before this Response. This is a
+   * function, because a queued input may be merged into another run.
    */
   readonly where: () => { readonly runId: string; readonly asked: number }
   /** Whether calls of our own tools are shown. */

@@ -34,7 +34,7 @@ export interface ResponseState {
   /** `asks`: the Response ends with calls for the client. `waits`: the run waits for an approval. */
   readonly status: 'queued' | 'in_progress' | 'asks' | 'waits' | 'ended'
   readonly items: readonly OutputItem[]
-  /** The usage of this part alone; undefined until it has ended. */
+  /** The usage of this part alone; undefined until the part has ended. */
   readonly usage?: Usage
 }
 
@@ -112,7 +112,7 @@ export interface Ask {
   readonly calls: readonly ToolMessage[]
   /** The id of the log's last message when the run paused. */
   readonly after: string
-  /** Whether the run has been resumed since. */
+  /** Whether the run has been resumed after this pause. */
   readonly isOver: boolean
 }
 

@@ -28,7 +28,7 @@ import { jsonText } from '../../../log/json/well-formed.ts'
 /** Maximum time that a cancel waits for the end of its run. */
 const CANCEL_MS = 2_000
 
-/** Starts a Response, and responds with it or with its events. */
+/** Starts a Response, and responds with the Response or with its events. */
 export const serveCreate = (
   dependencies: RouteDependencies,
   c: Context<AppEnv>,

@@ -131,7 +131,7 @@ interface Answers {
   readonly isRepeated: boolean
   /** The last message that the client has seen. */
   readonly after: string
-  /** Calls before the message `after` whose end the client has not seen. */
+  /** Calls that are older than the message `after`, but whose end the client has not seen. */
   readonly open: readonly ToolMessage[]
 }
 
@@ -181,7 +181,7 @@ async function answersOf(
 }
 
 /**
- * Finds calls that wait for a client or an approval, or have waited, by their names or rows. For each name, finds the
+ * Finds calls, by their names or rows, that wait or have waited for a client or an approval. For each name, finds the
  * newest call.
  */
 async function callsOf(

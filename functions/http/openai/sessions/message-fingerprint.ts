@@ -14,7 +14,7 @@ import { withoutReasoning } from './reasoning-tags.ts'
 export const historyName = (turn: ChatTurn, messages: readonly ChatMessage[]): string =>
   `folded history ${sha256(JSON.stringify([scopeOf(turn), messages.map((message) => shownOf(message, foldText))]))}`
 
-/** Returns the name of the conversation in earlier versions, which did not fold texts. */
+/** Returns the name that earlier versions, which did not fold texts, gave to the conversation. */
 export const exactHistoryName = (turn: ChatTurn, messages: readonly ChatMessage[]): string =>
   `history ${sha256(JSON.stringify([scopeOf(turn), messages.map((message) => shownOf(message, exactText))]))}`
 

@@ -15,7 +15,7 @@ export async function noteAnswered(
   run: string,
 ): Promise<void> {
   // Models reuse call ids. So an equal request may be a new one, unless a key, a run or the history identifies the
-  // calls. If nothing does, the record is kept only briefly.
+  // calls. Without such an identification, the record is kept only briefly.
   const isUnique = turn.idempotencyKey !== undefined || turn.answersTo !== undefined || isReported(turn)
   await names.give(session, nameOf(turn, session), { run }, clock.now() + (isUnique ? KEYS_MS : REPEAT_MS))
 }
@@ -27,7 +27,7 @@ export async function noteAnswered(
 const isReported = ({ isNamed, input }: ChatTurn): boolean => isNamed && input.history.length > 0
 
 /**
- * Returns the run whose calls an earlier attempt of this request answered. Only an attempt that also had new input is recorded.
+ * Returns the run whose calls an earlier attempt of this request answered; undefined if that attempt had no new input.
  */
 export async function answeredBefore(
   { names }: RouteDependencies,

@@ -19,9 +19,9 @@ interface Noted {
 }
 
 /**
- * Finds the attempt that a repeated request attaches to. It is the newest attempt of the same client and the same folded messages
- * whose response was not delivered completely. Undefined if the client does not say that it repeats the request. Also undefined
- * for a request with an idempotency key, which detects repetitions by itself.
+ * Finds the attempt that a repeated request attaches to. It is the newest attempt of the same client and the same
+ * folded messages whose response was not delivered completely. Undefined if the client does not say that it repeats the
+ * request. Also undefined for a request with an idempotency key, because its repetitions are detected by that key.
  */
 export async function earlierAttempt(dependencies: RouteDependencies, turn: ChatTurn): Promise<Attempt | undefined> {
   if (!turn.isRetry || turn.idempotencyKey !== undefined) return undefined
@@ -72,7 +72,10 @@ export async function noteDelivered(
   }
 }
 
-/** Returns the first slot without an undelivered attempt. If there is none, returns the slot of the oldest attempt. */
+/**
+ * Returns the first slot that is empty or has a delivered attempt. If there is none, returns the slot of the oldest
+ * attempt.
+ */
 async function freeSlot(dependencies: RouteDependencies, turn: ChatTurn): Promise<number> {
   let [oldest, oldestAt] = [0, Infinity]
   for (let slot = 0; slot < MAX_ATTEMPTS; slot++) {

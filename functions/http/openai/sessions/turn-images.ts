@@ -4,8 +4,8 @@ import type { ImageCaller } from '../../v1/messages/incoming-images.ts'
 import type { ChatTurn, ReadyTurn } from './chat-turn.ts'
 
 /**
- * Calls `accept` with the turn after its images were fetched. Nothing is stored before that. `field`: name of the field
- * of a part that holds an image.
+ * Fetches the turn's images, and then calls `accept` with the turn. Nothing is stored before `accept` is called.
+ * `field`: name of the field of a part that holds an image.
  */
 export async function withTurnImages<Accepted>(
   dependencies: RouteDependencies,

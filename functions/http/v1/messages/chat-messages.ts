@@ -48,7 +48,7 @@ export async function chatMessages(
   const wanted = instructions === undefined ? limit : limit - 1
   const found: { readonly request: RequestMessage; readonly at: ChatPosition }[] = []
   let length = 0
-  // A page of this list contains the whole conversation. Only requests to the model omit refused and truncated messages.
+  // This list shows the whole conversation. Only requests to the model omit refused and truncated messages.
   const repairs = agent && { steps: repairsFor(await reader.context(session), agent.model).steps, omitted: [] }
   const narrowNames = repairs?.steps.includes('names') ?? false
   const pageWith = (next: ChatPosition | undefined): ChatPage => ({

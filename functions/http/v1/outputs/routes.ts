@@ -25,7 +25,10 @@ const CHUNK = 32 * 1024
  */
 const LARGE_CHUNK = 512 * 1024
 const MAX_LARGE_READS = 16
-/** A link grants access like a key. No cache may store it, and the store must not learn the page that contained it. */
+/**
+ * A link grants access like a key. No cache may store the link's response, and the store must not learn the address of
+ * the page with the link.
+ */
 const UNSHARED = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' }
 /** A caller with access may cache a copy, but must revalidate it each time. */
 const KEPT = { 'cache-control': 'private, no-cache' }
@@ -232,8 +235,8 @@ function attachment(filename: string): string {
 }
 
 /**
- * The range of `size` bytes that a `Range` header requests. `whole` if it requests none, several, or something that is
- * not a byte range (RFC 9110 allows ignoring all of these).
+ * The range of `size` bytes that a `Range` header requests. `whole` if the header requests no range, several ranges, or
+ * something that is not a byte range (RFC 9110 allows ignoring all of these).
  */
 export function readRange(header: string | undefined, size: number): ByteRange | 'whole' | 'unsatisfiable' {
   const match = /^bytes=\s*(\d*)\s*-\s*(\d*)\s*$/i.exec(header ?? '')

@@ -56,8 +56,8 @@ const eventOf = (message: Message | undefined): { after?: string } =>
 type Work = (call: OpenRequest) => Promise<Response>
 
 /**
- * Starts or resumes a run with `work`, and responds. Before that, counts the request as open. So a request that is
- * rejected for too many open requests has no effect.
+ * Counts the request as open, then starts or resumes a run with `work`, and responds. So a request that is rejected
+ * because too many are open has no effect.
  */
 export const whileCounted = async ({ calls }: RouteDependencies, c: Context<AppEnv>, work: Work): Promise<Response> =>
   whileOpen(await calls.open(c.get('caller')), work)
@@ -142,7 +142,7 @@ export function runAccepted(
 
 interface Follow {
   readonly after?: string | undefined
-  /** Whether the request itself ended a pause. If so, the stream omits each pause that another event follows. */
+  /** Whether this request ended a pause of the run. If so, the stream omits each pause that another event follows. */
   readonly isMovedOn?: boolean
 }
 

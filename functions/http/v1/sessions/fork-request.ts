@@ -17,8 +17,8 @@ import type { newFork } from '../transfer/schema.ts'
 const RUNS = 20
 
 /**
- * Creates a session with a copy of this one's log. If a fork was interrupted, a repetition with the same id continues
- * it. The id of a completed fork is rejected, because it is taken.
+ * Creates a session with a copy of the log of `from`. If a fork was interrupted, a repetition with the same id
+ * continues the fork. The id of a completed fork is rejected, because it is taken.
  */
 export async function fork(
   dependencies: RouteDependencies,
@@ -33,8 +33,8 @@ export async function fork(
 
 /**
  * Like `fork`, but copies the log up to and including a given message, whose calls must all have ended. The copy of a
- * bound session is bound too, even if another caller makes the copy. The reason is that a caller with the owner's key
- * has shaped the content.
+ * bound session is bound too, even if another caller makes the copy, because a caller with the owner's key has shaped
+ * its content.
  */
 export async function copyInto(
   dependencies: RouteDependencies,
@@ -43,8 +43,8 @@ export async function copyInto(
   { through, id: name, title }: { readonly through: string; readonly id: string; readonly title: string | undefined },
 ): Promise<Session> {
   const { service } = dependencies
-  // The session is read after the message was found. It may have been bound since an earlier read, and then the copy
-  // must be bound too.
+  // The session is read after the message was found. If the session was bound since an earlier read, the copy must be
+  // bound too.
   const from = await findSession(dependencies, caller, source.session)
   const forkedFrom = { session: from.session, messageId: through }
   const { session, isNew } = await madeOrFound()

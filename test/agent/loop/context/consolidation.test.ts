@@ -177,7 +177,7 @@ describe('consolidation of a conversation', () => {
     },
   )
 
-  it('is not triggered by tool messages, before or after the cursor', async () => {
+  it('is not triggered by tool messages, however many there are', async () => {
     const rounds: Turn[] = Array.from({ length: 4 }, () => ({
       calls: Array.from({ length: 60 }, () => ({ name: 'look' })),
     }))

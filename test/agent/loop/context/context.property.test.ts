@@ -86,8 +86,8 @@ interface Step {
   readonly of: Requested
   readonly sized: SizedRequest
   /**
-   * Whether this request must extend the previous one. After a decision, or after the end of a run that policies consider, the
-   * request need not extend the previous one.
+   * Whether this request must extend the previous one. It need not do so after a decision. It also need not do so after
+   * the end of a run, if the policies omit data of ended runs.
    */
   readonly extendsLast: boolean
 }
@@ -140,7 +140,7 @@ describe('requests for any log under any policy', () => {
     expect(extended).toBeGreaterThan(RUNS.numRuns)
   })
 
-  it('fit the context, unless only inputs and one round remain; decisions are kept (promises R9)', async () => {
+  it('fit the context, unless only inputs and one round remain; a repetition needs no further decision (promises R9)', async () => {
     let cuts = 0
     await fc.assert(
       fc.asyncProperty(decoratedLog, policies, async (log, own) => {

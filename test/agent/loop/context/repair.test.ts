@@ -94,10 +94,10 @@ describe('a refused request', () => {
     expect(run).toMatchObject({ status: 'failed', error: { code: 'invalid_request' } })
     const result = (await harness.log()).find(({ role }) => role === 'tool')
     expect(run.error?.message).toContain(result?.id ?? '?')
-    // The forms are the usual one, one with narrow names, and one with arguments as an object. The request has no media and no
+    // The three forms: the usual form, narrow names, and arguments as an object. The request has no media and no
     // reasoning to omit.
     expect(harness.requests).toHaveLength(4)
-    // No form was accepted, so the next run begins with the usual one.
+    // No form was accepted, so the next run begins with the usual form.
     expect(await stepsOf(harness)).toEqual([])
   })
 })
@@ -125,7 +125,7 @@ describe('a large refused request', () => {
     ['the cut', ({ trial }: SessionContext) => trial?.before !== undefined, ['smaller', 'whole', 'narrow']],
     ['that the cut is undone', ({ trial }: SessionContext) => trial?.at && !trial.before, ['whole', 'narrow']],
   ] as const)(
-    'gets the next form from a holder that takes over after %s was recorded',
+    'gets the next form from the holder that takes over; recorded before the takeover: %s',
     async (_, matches, expected) => {
       const change = killedAfter((context) => Boolean(matches(context)))
       harness = await openHarness({ script: [...turns, refusing, refusing], tools, policies, clock, change })

@@ -137,7 +137,7 @@ test('a steered input goes to the leader of the run, not to members', async () =
   expect(steered?.parentMessageId).toBeUndefined()
 })
 
-test('a client that waits for a team’s run learns that the run has messages of members', async () => {
+test("`ended` resolves to undefined for a run with messages of members, and to the run's messages otherwise", async () => {
   const it = await set({
     script: [{ calls: [give('member', 'a')] }, { text: 'done' }, { text: 'alone' }],
     team: { member: { script: [{ text: 'worked' }] } },

@@ -68,7 +68,7 @@ describe('a run with a format', () => {
     expect(events.map(({ type }) => type).slice(-3)).toEqual(['message.completed', 'warning', 'run.completed'])
   })
 
-  test('derives the same events from the log as it emitted', async () => {
+  test('has the same events in the log as in the live stream', async () => {
     const { ended, events, service, key } = await run([{ text: 'no' }, { text: 'no' }])
     const stored = await Array.fromAsync(service.soFar(key, ended.id))
     const named = (all: typeof events) => all.flatMap((event) => ('id' in event ? [event.id] : []))

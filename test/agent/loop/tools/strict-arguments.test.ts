@@ -14,7 +14,7 @@ const TOOL = {
 const runOf = (tenant: string, signal = new AbortController().signal) => ({ run: {} as Run, tenant, signal })
 const HOSTILE = JSON.stringify({ city: `${'a'.repeat(60)}!` })
 
-test('slow checks pause for other work and do not delay other tenants', async () => {
+test('slow checks leave time for other work between them, and do not delay other tenants', async () => {
   const checks = Array.from({ length: 4 }, () => checkArguments(runOf('acme'), TOOL, HOSTILE))
   const order: string[] = []
   const other = checkArguments(runOf('other'), TOOL, '{"city": "aa"}')

@@ -58,7 +58,7 @@ function contextOf(owner: string | undefined, searchScope: Policies['searchScope
   }
   const context = createToolContext(
     {
-      // The current value, which may differ from the value at the start of the run.
+      // The session's current row, which may differ from the row at the start of the run.
       sessions: { read: async () => ({ ...session, ...(bound ? { ownerBound: true } : {}) }) },
       reader,
       outputs: { put: none, read: none },

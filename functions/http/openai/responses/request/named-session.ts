@@ -11,7 +11,7 @@ import { findConversation, findPrevious } from '../accept-response.ts'
 export interface Naming {
   readonly previous?: string | null | undefined
   readonly conversation?: string | null | undefined
-  /** The id in the header. It may be that of a new session. */
+  /** The id in the header. A session with this id need not exist yet. */
   readonly header?: string | undefined
 }
 
@@ -25,7 +25,9 @@ export function requireOneName({ previous, conversation, header }: Naming): void
     throw refused(first, `cannot be combined with ${second}: each of them names a session`)
 }
 
-/** Finds the session that a request names; undefined if it names none, or a new one. */
+/**
+ * Finds the session that a request names. Undefined if the request names none, or names one that does not exist yet.
+ */
 export async function namedSession(
   dependencies: RouteDependencies,
   caller: Caller,
