@@ -25,7 +25,10 @@ export const stepsOf = (text: string): Step[] =>
     .map(([, commands = '', shown]) => ({ commands, shown }))
     .filter(({ commands }) => !commands.startsWith('npm '))
 
-/** Lines without values that differ between two executions: times, ids, durations, token counts, further pages, and how deltas were split. */
+/**
+ * Splits an output into lines, without the values that differ between two executions: times, ids, durations, token
+ * counts, further pages, and how deltas were split.
+ */
 function comparable(output: string): string[] {
   const lines = output
     .replaceAll(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)?/g, '<time>')
@@ -67,13 +70,13 @@ export async function openClone() {
     program = await startProgram({ env: { ...place.env, ...env, PORT: port } })
   }
 
-  /** Runs the commands of a step. `kill -9` and a new `agents.json` restart the program. */
+  /** Runs the commands of a step. Restarts the program for `kill -9`, and when `agents.json` changes. */
   async function run(commands: string): Promise<string> {
     if (commands.startsWith('kill -9')) {
       await restart('SIGKILL')
       return ''
     }
-    // The commands read from /dev/null. Otherwise `chat`, which reads a pipe as its input, would read the rest of the script.
+    // The input of the commands is /dev/null. Otherwise `chat`, which takes a pipe as its input, would read the rest of the script.
     const script = commands.replaceAll('http://localhost:3000', program.client.url)
     shell.stdin.write(`{\n${script}\n} </dev/null\necho; echo '${END}'\n`)
     const output: string[] = []
