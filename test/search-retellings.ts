@@ -123,7 +123,7 @@ const SESSIONS: { readonly [how in Retelling]: (log: Log, asked: Asked) => void 
     log.says('assistant', reply, SEARCHED)
   },
 
-  /** The search tool under another name. Its results are unknown until they arrive. */
+  /** Searches with the search tool under another name. */
   mcp(log, { query, time, hits, reply }) {
     const texts = [query, `What do we know about ${query}?`, `Look for ${query}`]
     log.says('user', texts[time] ?? query)

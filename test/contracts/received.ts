@@ -11,7 +11,7 @@ export function receivedContract(engine: Engine): void {
     beforeAll(async () => void (stores = await engine.open()))
     afterAll(() => stores.close())
 
-    test('each name keeps the first value that was stored under it, within its tenant', async () => {
+    test('within a tenant, each name keeps the first value stored under that name', async () => {
       const { received, peer, clock } = stores
       const [tenant, until] = [fresh('tenant'), clock.now() + DAY_MS]
       expect(await received.remember(tenant, ['id ü', 'body'], 'first', until)).toBe('first')
@@ -21,7 +21,7 @@ export function receivedContract(engine: Engine): void {
       expect(await received.remember(fresh('tenant'), ['id ü'], 'foreign', until)).toBe('foreign')
     })
 
-    test('forgetting a refused delivery removes its value, but not a different value under its names', async () => {
+    test('forgetting a value under names removes that value, and keeps other values of these names', async () => {
       const { received, peer, clock } = stores
       const [tenant, until] = [fresh('tenant'), clock.now() + DAY_MS]
       await received.remember(tenant, ['id', 'body'], 'first', until)

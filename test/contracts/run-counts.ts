@@ -49,8 +49,8 @@ async function roundsOfAgents(fixture: SessionFixture, lease: Lease, agents: num
 }
 
 /**
- * Contract for counts, order and state that the steps of a run update. No other suite fails if the code that these
- * tests cover is removed.
+ * Contract for counts, order and state that the steps of a run update. No other suite covers the code that these tests
+ * cover.
  */
 export function runCountsContract(engine: Engine): void {
   describe(`counts and order on ${engine.name}`, () => {
@@ -58,7 +58,7 @@ export function runCountsContract(engine: Engine): void {
     beforeAll(async () => void (stores = await engine.open()))
     afterAll(() => stores.close())
 
-    test('a run starts without the takeovers of the previous run', async () => {
+    test('each run starts with zero takeovers, whatever the count of the previous run', async () => {
       const fixture = await openFixture(stores)
       await startRun(fixture)
       const { lease } = await takeOver(fixture)
@@ -221,7 +221,7 @@ export function runCountsContract(engine: Engine): void {
       expect(expired.some((key) => key.session === fixture.key.session)).toBe(false)
     })
 
-    test('each resolution reduces the count of waiting calls, and only the last one reports completion', async () => {
+    test('each resolution reduces the count of waiting calls; only the last resolution reports completion', async () => {
       const fixture = await openFixture(stores)
       const { started } = await pausedRun(fixture, [
         { name: 'ask', needs: 'approval' },

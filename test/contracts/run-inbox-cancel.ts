@@ -34,7 +34,7 @@ export function runInboxCancelContract(engine: Engine): void {
       expect((await fixture.lease.start(await header(fixture), 'x'))?.run.id).toBe(second.runId)
     })
 
-    test('a cancelled queued run keeps its input in every read', async () => {
+    test('every read of a cancelled queued run returns its input', async () => {
       const fixture = await openFixture(stores)
       const input = { parts: [{ type: 'text', text: 'never mind' }], user: 'ada', metadata: { ticket: 'T-1' } } as const
       const { runId } = await fixture.inbox.enqueue(fixture.key, newRun({ input }))
@@ -71,7 +71,7 @@ export function runInboxCancelContract(engine: Engine): void {
       expect(await dead.inbox.cancel(dead.key, run.id)).toEqual({ state: 'cancelling', free: true })
     })
 
-    test('a repeated cancel has the result of the first, and cancelling an ended run has no effect', async () => {
+    test('a repeated cancel returns the result of the first cancel, and cancelling an ended run has no effect', async () => {
       const fixture = await openFixture(stores)
       const { run } = await startRun(fixture)
       await fixture.inbox.cancel(fixture.key, run.id)

@@ -32,7 +32,7 @@ export function runInboxCapsContract(engine: Engine): void {
         if (result.status === 'rejected') expect(result.reason).toMatchObject({ code: 'too_many_active_runs' })
     })
 
-    test('queued, running and paused runs count, over all sessions; ended, cancelled, merged and deleted ones do not', async () => {
+    test('runs of all sessions count while queued, running or paused; ended, cancelled, merged and deleted runs do not', async () => {
       const tenant = fresh('tenant')
       const counted = capped(3)
       const [one, two, three] = await Promise.all([1, 2, 3].map(() => openFixture(stores, { tenant })))

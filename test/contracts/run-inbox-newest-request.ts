@@ -14,13 +14,13 @@ const tool = (name: string) => ({ name, description: name, parameters: { type: '
 const FIRST = { clientTools: [tool('one')], instructions: 'first' } as const
 const SECOND = { clientTools: [tool('two'), tool('three')], instructions: 'second' } as const
 
-/** Sends resolutions for calls of the run, with the tools and instructions of their request. */
+/** Returns a function that resolves calls of the run. Its `request` replaces the run's tools and instructions. */
 const resolving =
   ({ inbox, key }: Pick<SessionFixture, 'inbox' | 'key'>, run: string) =>
   (resolutions: readonly Resolution[], request?: NewestRequest): Promise<Resolved> =>
     inbox.resolve(key, run, resolutions, request)
 
-/** Contract for the tools and instructions of a request that brings results. */
+/** Contract for requests with results: their tools and instructions replace those of the run. */
 export function runInboxNewestRequestContract(engine: Engine): void {
   describe(`run inbox on ${engine.name}: the newest request`, () => {
     let stores: Stores

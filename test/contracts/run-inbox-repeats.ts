@@ -34,7 +34,7 @@ export function runInboxRepeatsContract(engine: Engine): void {
         expect(await snapshot(fixture, fixture.key)).toEqual(before)
       })
 
-      test('an idempotency key that joined a run refers to that run, also after another run has started', async () => {
+      test('an idempotency key of a request that joined a run returns that run, even after another starts', async () => {
         const fixture = await openFixture(stores)
         const { lease, run } = await startRun(fixture)
         const joins = Array.from({ length: 4 }, (_, n) =>
@@ -54,7 +54,7 @@ export function runInboxRepeatsContract(engine: Engine): void {
         await expectCode(fixture.inbox.join(fixture.key, run.id, idempotency), 'session_not_found')
       })
 
-      test('a repeated request returns its run, even if it asks to be refused by a busy session', async () => {
+      test('a repeated request returns its run even if the session is busy and the request has `onBusy: reject`', async () => {
         const fixture = await openFixture(stores)
         const run = newRun({ idempotency, onBusy: 'reject', startAs: 'me' })
         const first = await fixture.inbox.enqueue(fixture.key, run)
@@ -133,7 +133,7 @@ export function runInboxRepeatsContract(engine: Engine): void {
         expect(again.repeated).toBe(false)
       })
 
-      test('is accepted exactly once from many concurrent requests for one failed run', async () => {
+      test('is accepted for exactly one of many concurrent requests after a failed run', async () => {
         const fixture = await openFixture(stores)
         const { lease } = await startRun(fixture)
         await fixture.log.endRun(lease, endAfter(fixture, lease, lease.head, 'failed'))

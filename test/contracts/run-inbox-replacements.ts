@@ -145,7 +145,7 @@ export function runInboxReplacementsContract(engine: Engine): void {
       expect(await textOf(fixture)).toMatchObject([{ by: by.run, from: lease.runId, messages: { from: message?.id } }])
     })
 
-    test('a repeated request returns the first run, and replaces nothing again', async () => {
+    test('a repeated request returns the run of the first request, and replaces no further messages', async () => {
       const fixture = await openFixture(stores)
       const first = await turn(fixture)
       const idempotency = { keyHash: fresh('key'), bodyHash: 'body' }
@@ -197,7 +197,7 @@ export function runInboxReplacementsContract(engine: Engine): void {
       await rejects(first.run, 'session_busy')
     })
 
-    test('a replacement is rejected while a run is paused, although another input would supersede it', async () => {
+    test('while a run is paused, a replacement is rejected, although an ordinary input would supersede the paused run', async () => {
       const fixture = await openFixture(stores)
       const first = await turn(fixture)
       const { started } = await pausedRun(fixture, [{ name: 'ask', needs: 'result' }])
@@ -207,7 +207,7 @@ export function runInboxReplacementsContract(engine: Engine): void {
       expect(await snapshot(fixture, fixture.key)).toEqual(before)
     })
 
-    test('a run that the summary covers cannot be replaced, and the next one can', async () => {
+    test('a run that the summary covers cannot be replaced, but the next run can', async () => {
       const fixture = await openFixture(stores)
       const [first, second] = [await turn(fixture), await turn(fixture)]
       const work = { usage: SUMMARY.usage, model: 'demo/demo', createdAt: 5 }
@@ -246,7 +246,7 @@ export function runInboxReplacementsContract(engine: Engine): void {
       await expectCode(fixture.inbox.enqueue(fixture.key, newRun({ trigger: 'continue' })), 'nothing_to_continue')
     })
 
-    test('one of several concurrent replacements is accepted', async () => {
+    test('exactly one of several concurrent replacements is accepted', async () => {
       const fixture = await openFixture(stores)
       const first = await turn(fixture)
       const ports = [fixture, fixture.peer, fixture, fixture.peer]

@@ -150,7 +150,7 @@ export function runInboxResolutionsContract(engine: Engine): void {
       await expectCode(two.inbox.resolve(two.key, started.run.id, [resolutionOf('call-0-0')]), 'run_not_found')
     })
 
-    test('a resolution is stored while the holder runs other calls, and no pause follows', async () => {
+    test('a resolution is stored while the holder runs other calls, and the run does not pause', async () => {
       const fixture = await openFixture(stores)
       const started = await startRun(fixture)
       const round = roundAfter(fixture, started.lease, started.lease.head, [{ name: 'tool' }, ASK])
@@ -189,7 +189,7 @@ export function runInboxResolutionsContract(engine: Engine): void {
       expect((await header(fixture)).waiting).toBe(1)
     })
 
-    test('many clients with an equal resolution all succeed, and one resolution is stored', async () => {
+    test('many clients that send equal resolutions all succeed, and one resolution is stored', async () => {
       const fixture = await openFixture(stores)
       const { started } = await pausedRun(fixture, [ASK])
       const results = await Promise.all(

@@ -137,7 +137,7 @@ export function runInboxContract(engine: Engine): void {
       expect(message).toEqual(started?.message)
     })
 
-    describe('reject', () => {
+    describe('an input with `onBusy: reject`', () => {
       test('is refused while a run is active or queued, and nothing is stored', async () => {
         const fixture = await openFixture(stores)
         await fixture.inbox.enqueue(fixture.key, newRun())
@@ -191,7 +191,7 @@ export function runInboxContract(engine: Engine): void {
         expect((await fixture.lease.start(await header(fixture), 'a'))?.run.id).toBe(before.runId)
       })
 
-      test('an input after the last resolution waits for the continued run', async () => {
+      test('an input after the last resolution waits until the continued run has ended', async () => {
         const fixture = await openFixture(stores)
         const { started } = await pausedRun(fixture, [{ name: 'ask', needs: 'result' }])
         await fixture.inbox.resolve(fixture.key, started.run.id, [resolutionOf('call-0-0')])
@@ -201,7 +201,7 @@ export function runInboxContract(engine: Engine): void {
       })
     })
 
-    test('the waiting calls of several rounds are resolved together, also beyond the limit of a round', async () => {
+    test('one batch can resolve the waiting calls of several rounds, even more calls than a round may have', async () => {
       const fixture = await openFixture(stores)
       const { lease } = await startRun(fixture)
       const asked = Array.from({ length: 60 }, () => ({ name: 'ask', needs: 'result' }) as const)

@@ -23,8 +23,7 @@ import { snapshot } from './snapshot.ts'
 import type { Engine, Stores } from './stores.ts'
 
 /**
- * Contract for other writes to calls and inputs: start of approved calls, closing of open calls, steered inputs, and repeated
- * writes.
+ * Contract for starts of approved calls, repairs of open calls, appended rows, steered inputs, and repeated writes.
  */
 export function runLogCallsContract(engine: Engine): void {
   describe(`run log on ${engine.name}: calls and steering`, () => {

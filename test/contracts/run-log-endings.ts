@@ -133,7 +133,7 @@ export function runLogEndingsContract(engine: Engine): void {
           (_, n) => ({ name: 'ask', id: `${number}-${n}`, needs: 'result' }) as const,
         )
         const round = roundAfter(fixture, lease, head, calls, number)
-        // A leader continues only when its calls have ended. Other open calls belong to a member.
+        // A leader continues only when its calls have ended. So the open calls of later rounds belong to a member.
         const member = number === 0 ? {} : { parentToolCallId: '0-0' }
         const tools = round.tools.map((tool) => ({ ...tool, ...member }))
         await fixture.log.appendRound(lease, { assistant: { ...round.assistant, ...member }, tools })
@@ -186,7 +186,7 @@ export function runLogEndingsContract(engine: Engine): void {
       readonly queued: string
     }
 
-    /** A run with one running, one approved and one waiting call, and one steering input queued behind it. */
+    /** Starts a run with one running, one approved and one waiting call. A steering input is queued behind the run. */
     async function hold(fixture: SessionFixture): Promise<Held> {
       const { lease, run } = await startRun(fixture)
       const calls = [{ name: 'a' }, { name: 'b', needs: 'approval' }, { name: 'c', needs: 'result' }] as const
@@ -269,7 +269,7 @@ export function runLogEndingsContract(engine: Engine): void {
       expect(await snapshot(fixture, fixture.key)).toEqual(before)
     })
 
-    test('a store that cannot respond rejects every call of the holder with an error that is not `lease_lost`', async () => {
+    test('if the store cannot respond, every call of the holder rejects, with an error other than `lease_lost`', async () => {
       const broken = await engine.open()
       const fixture = await openFixture(broken)
       const held = await hold(fixture)

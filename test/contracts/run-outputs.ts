@@ -10,7 +10,7 @@ export function runOutputsContract(engine: Engine): void {
     beforeAll(async () => void (stores = await engine.open()))
     afterAll(() => stores.close())
 
-    test('an end keeps the output of a run and its last warnings, also when it is repeated', async () => {
+    test('an end stores the output and the last warnings of a run, and a repeated end keeps them', async () => {
       const fixture = await openFixture(stores)
       const format = { type: 'json_schema', name: 'n', schema: { type: 'object' } } as const
       const { lease, run } = await startRun(fixture, { settings: { format, stop: ['END'] } })
@@ -35,7 +35,7 @@ export function runOutputsContract(engine: Engine): void {
       expect(await fixture.peer.reader.run(fixture.key, run.id)).toMatchObject({ output })
     })
 
-    test('a completion that is not stored counts for its agent', async () => {
+    test('the usage of a completion that is not stored counts for its agent', async () => {
       const fixture = await openFixture(stores)
       const { lease, run } = await startRun(fixture)
       const usage = { ...NO_USAGE, totalTokens: 5 }

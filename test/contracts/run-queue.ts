@@ -63,7 +63,7 @@ export function runQueueContract(name: string, open: () => RunQueue | Promise<Ru
       await consumer.stop()
     })
 
-    test('a hint for a session that is being handled is handled afterwards', async () => {
+    test('a hint that arrives while its session is being handled is handled afterwards', async () => {
       const queue = await open()
       const gate = Promise.withResolvers<void>()
       let calls = 0

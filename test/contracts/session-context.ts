@@ -150,7 +150,7 @@ export function sessionContextContract(engine: Engine): void {
       expect((await fixture.sessions.read(fixture.key))?.totals.byAgent['summary']?.totalTokens).toBe(300)
     })
 
-    test("stores a user's summary only if it was made from the session's current summary", async () => {
+    test("stores a user's summary only if that summary was made from the session's current summary", async () => {
       const fixture = await openFixture(stores)
       const seen = await header(fixture)
       const record = (through: string, from?: string) =>

@@ -32,7 +32,7 @@ export function sessionDeletionContract(engine: Engine): void {
     const isDue = async (fixture: SessionFixture): Promise<boolean> =>
       (await fixture.janitor.due(fixture.clock.now(), 10_000)).some(({ key }) => key.session === fixture.key.session)
 
-    /** One ended run with two calls and one queued run: five messages, two runs. */
+    /** Creates a session with two runs: an ended run of five messages, two of them calls, and a queued run. */
     async function filled(): Promise<SessionFixture> {
       const fixture = await openFixture(stores, { title: 'secret' })
       const { lease } = await startRun(fixture)

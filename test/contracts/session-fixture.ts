@@ -75,7 +75,7 @@ export interface Call {
   readonly needs?: 'result' | 'approval'
 }
 
-/** A round of `calls` whose ids follow `after`. */
+/** Returns a round with these calls. The ids of its messages follow `after`. */
 export function roundAfter(
   fixture: SessionFixture,
   lease: Lease,
@@ -152,7 +152,7 @@ export function finalMessage(
 
 const STOP = { completed: 'answer', failed: 'error', cancelled: 'cancelled' } as const
 
-/** The end of a run with a final message whose id follows `after`. */
+/** Returns the end of a run. The id of its final message follows `after`. */
 export const endAfter = (
   fixture: SessionFixture,
   lease: Lease,
@@ -188,7 +188,7 @@ export const approvalOf = (toolCallId: string, approved: boolean): Resolution =>
   hash: `hash of ${approved}`,
 })
 
-/** Starts a run, stores a round of `calls` that wait, and pauses. */
+/** Starts a run, stores a round with these waiting calls, and pauses the run. */
 export async function pausedRun(
   fixture: SessionFixture,
   calls: readonly Call[],

@@ -10,7 +10,7 @@ const DAY = 86_400_000
 /** A limit above the number of sessions of one suite. */
 const ALL = 10_000
 
-/** Contract for scheduled work: finding due sessions, clearing due times without work, and expiring sessions. */
+/** Contract for scheduled work: finding due sessions, clearing due times of sessions without work, expiring sessions. */
 export function sessionJanitorContract(engine: Engine): void {
   describe(`session janitor on ${engine.name}`, () => {
     let stores: Stores

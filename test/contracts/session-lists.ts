@@ -119,7 +119,7 @@ export function sessionListsContract(engine: Engine): void {
       }
     })
 
-    test('a filter applies to changed values: state, agent and metadata', async () => {
+    test('after a change, filters on state, agent and metadata use the new values', async () => {
       const tenant = fresh('tenant')
       const fixture = await made(tenant, 'a', { metadata: { folder: '/p' } })
       const { lease } = await startRun(fixture)

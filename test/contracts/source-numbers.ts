@@ -18,7 +18,7 @@ export function sourceNumbersContract(engine: Engine): void {
     beforeAll(async () => void (stores = await engine.open()))
     afterAll(() => stores.close())
 
-    test("are read with their result unchanged; large texts are replaced by their object's name", async () => {
+    test('are read unchanged with their result, except that the names of objects replace large texts', async () => {
       const fixture = await openFixture(stores)
       const { lease } = await startRun(fixture)
       const round = roundAfter(fixture, lease, lease.head, [{ name: 'look' }])
@@ -45,7 +45,7 @@ export function sourceNumbersContract(engine: Engine): void {
       expect(await fixture.peer.reader.message(fixture.key, headOf(round))).toMatchObject({ sources: SOURCES })
     })
 
-    test('get numbers from the completion that records them, and are listed by number from both ends', async () => {
+    test('get numbers from the completion that records them, and are listed by number in both orders', async () => {
       const fixture = await openFixture(stores)
       const { lease } = await startRun(fixture)
       expect(await pageOf(fixture)).toEqual({ numbered: [], more: false })
@@ -67,7 +67,7 @@ export function sourceNumbersContract(engine: Engine): void {
       expect(await pageOf(fixture, { after: 103 })).toEqual({ numbered: [], more: false })
     })
 
-    test('of a completion have no numbers if its holder has lost the lease', async () => {
+    test('get no numbers from a completion whose holder has lost the lease', async () => {
       const fixture = await openFixture(stores)
       const { lease } = await startRun(fixture)
       await takeOver(fixture)

@@ -115,7 +115,7 @@ export function usageLedgerContract(engine: Engine): void {
       expect(await sums(fixture, 'session')).toEqual([])
     })
 
-    test('a completion that is not stored still counts, each time, also after its session was deleted', async () => {
+    test('each completion that is not stored still counts, even after its session was deleted', async () => {
       const fixture = await openFixture(stores, { owner: 'alice' })
       const day = dayOf(fixture.clock.now())
       const completion = { day, agent: 'helper', model: 'demo/demo', usage: ONE }

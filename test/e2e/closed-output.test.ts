@@ -1,6 +1,6 @@
 /* Evidence, durability: The program continues when its output is closed. */
 /*
- * The program and its commands continue after the reader of their output has ended, such as a pager, `tee` or a log shipper. The
+ * The program and its commands continue after the reader of their output (a pager, `tee` or a log shipper) has ended. The
  * program still stops gracefully on SIGTERM.
  */
 import { spawn } from 'node:child_process'

@@ -63,7 +63,7 @@ export async function openHttpHarness(
     readonly change?: (ports: Ports) => Ports
     readonly clock?: Clock
     readonly callbacks?: ReadonlySet<string>
-    /** Hosts that images by address may come from, as in `TOOLTRAIL_ALLOWED_HOSTS`. */
+    /** Hosts from which images may be fetched by address, as in `TOOLTRAIL_ALLOWED_HOSTS`. */
     readonly allowedHosts?: readonly string[]
     readonly endpoints?: (ports: Ports) => (service: AgentService) => readonly InboundEndpoint[]
     readonly channels?: (ports: Ports) => ReadonlyMap<string, Channel>

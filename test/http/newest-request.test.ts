@@ -16,7 +16,7 @@ const call = (name: string, id = name) => ({ text: '', calls: [{ id, name, argum
 /** Two rounds that call tools of the client, and an answer. */
 const script = [call('to_billing'), call('refund'), { text: 'Done.' }]
 
-/** Instructions and tool names of each request that the model server was sent. */
+/** Instructions and tool names of each request that the model server received. */
 const sent = () => harness.requests.map(({ instructions, tools }) => [instructions, ...tools.map(({ name }) => name)])
 
 describe('a handoff between agents of the client', () => {

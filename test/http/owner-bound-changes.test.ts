@@ -1,4 +1,4 @@
-/* Evidence, access: A key bound to an owner sees only that owner's data, in every session that the key has changed. */
+/* Evidence, access: A key bound to an owner, and runs of sessions that this key has changed, see only that owner's data. */
 import { afterEach, expect, test } from 'vitest'
 import { TooltrailError } from '../../functions/domain/errors.ts'
 import type { Session } from '../../functions/domain/session.ts'
@@ -47,7 +47,7 @@ async function open(): Promise<{ readonly all: Headers; readonly alice: Headers 
   return { all, alice: await harness.key({ owner: 'alice' }) }
 }
 
-/** Texts that alice can read of a session after a key without an owner has started a run in it. */
+/** Starts a run with a key that has no owner. Returns the session's messages, read with alice's key. */
 async function readAfterRun(session: string, { all, alice }: { readonly all: Headers; readonly alice: Headers }) {
   await expectJson(harness, 200, 'POST', `/v1/sessions/${session}/messages`, { content: 'look it up' }, all)
   return (await harness.send('GET', `/v1/sessions/${session}/messages`, undefined, alice)).text()

@@ -24,7 +24,7 @@ export const WIRES: readonly { readonly wire: string; readonly provider: Provide
 /** The whole program in this process with a provider's real package, and a model server that speaks its wire. */
 export interface WireHarness {
   readonly harness: HttpHarness
-  /** The completions to come; `done` follows them. */
+  /** Sets the next completions. Each later completion is `DONE`. */
   play(...completions: readonly ScriptedCompletion[]): void
   /** The bodies of the requests since the last `play`. */
   sent(): readonly string[]

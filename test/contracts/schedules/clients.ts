@@ -13,9 +13,9 @@ export interface Input {
   readonly client: number
   readonly onBusy: OnBusy
   readonly plan: Plan
-  /** The client runs the loop itself when the session is idle. */
+  /** Whether the client's process runs the loop if the session is idle. */
   readonly here: boolean
-  /** Continues after a failed run instead of sending an input. */
+  /** Whether the client continues after a failed run instead of sending an input. */
   readonly again: boolean
 }
 
@@ -66,10 +66,7 @@ export async function post(
   }
 }
 
-/**
- * Resolves the first waiting call with `text`; `all`: resolves all waiting calls. Makes `tries` attempts (`Infinity`:
- * for ever).
- */
+/** Makes up to `tries` attempts to resolve the first waiting call with `text`, or all waiting calls if `all` is set. */
 export async function resolve(
   harness: Harness,
   process: Process,
@@ -125,7 +122,7 @@ async function requireStored(
   }
 }
 
-/** A planned cancel of an input's run, sent when the run is in the state `when`; `accepted`: in any state. */
+/** A planned cancel of an input's run. It is sent in the state `when` of the run, or in any state if `when` is `accepted`. */
 export interface Cancel {
   readonly input: number
   readonly when: RunStatus | 'accepted'

@@ -12,7 +12,7 @@ export interface Outcome {
   readonly trace: readonly string[]
 }
 
-/** A kind of exploration: generates schedules of up to `steps` chosen steps, and runs one. */
+/** A kind of schedules: generates schedules of up to `steps` chosen steps, and runs a schedule. */
 export interface Kind<Schedule> {
   schedules(steps: number): fc.Arbitrary<Schedule>
   run(stores: Stores, processes: Processes, schedule: Schedule): Promise<Outcome>

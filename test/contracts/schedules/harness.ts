@@ -72,9 +72,9 @@ export interface Harness {
   lastLive: Snapshot
   /** Hints in flight to a worker. */
   hints: number
-  /** The next holder that polls hands off its run. */
+  /** Whether the next holder that polls must hand off its run. */
   handOff: boolean
-  /** Set in the fair phase: there are no more hints and faults, and only the sweeper wakes workers. */
+  /** Whether the fair phase has begun: there are no more hints and faults, and only the sweeper wakes workers. */
   fair: boolean
   /** The latest time shown by the clock. */
   latest: number

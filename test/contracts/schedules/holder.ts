@@ -14,7 +14,7 @@ import type { Harness } from './harness.ts'
 import { lostCalls, newThread, planOf, storeRound, threadsIn, threadsOf } from './threads.ts'
 import type { Holding, Thread } from './threads.ts'
 
-/** A run taken over this often without a new message is given up. */
+/** Number of takeovers without a new message after which a run is given up. */
 const TAKEOVERS = 3
 
 /** Runs the loop of a run that was just started, until it ends, pauses or is lost. */
@@ -139,7 +139,7 @@ async function betweenRounds(holding: Holding, queued: boolean): Promise<boolean
   return false
 }
 
-/** Returns false if a cancel was stored before. */
+/** Ends the run with this outcome. Returns false if a cancel was stored first. */
 async function end(holding: Holding, outcome: RunOutcome): Promise<boolean> {
   const { harness, process, ports, lease, leader } = holding
   const now = harness.stores.clock.now()

@@ -13,7 +13,7 @@ import { runSchedule, SESSION_SCHEDULES, type Schedule } from './schedule.ts'
 
 interface WithImports {
   readonly session: Schedule
-  /** Turns of other logs, and how far the importing process's clock is ahead, in milliseconds. */
+  /** For each imported turn: milliseconds by which the importing process's clock is ahead. */
   readonly imports: readonly number[]
 }
 

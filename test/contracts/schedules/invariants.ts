@@ -38,7 +38,7 @@ export interface Watched {
   readonly latest?: number
   readonly ghosts: Pick<Ghosts, 'cancelled' | 'starts' | 'readGeneration' | 'disturbed' | 'disowned'>
 }
-/** A sweep repeats a hint after 10 s, and the clocks of processes differ. */
+/** Maximum delay of a due time by a sweep: 10 s until the hint is repeated, and the difference between clocks. */
 const POSTPONED_MS = 15_000
 /** Writes whose only condition is the row of a call. They may land until the next holder has claimed that row. */
 const BY_ROW: readonly string[] = ['complete', 'claim']
@@ -94,7 +94,7 @@ function checkLease(harness: Watched, from: SessionHeader, to: SessionHeader, ac
   must('the last accepted run never falls', (to.tail ?? '') >= (from.tail ?? ''))
 }
 
-/** Nothing is written under a lease that is no longer the session's. */
+/** Checks that no process writes under a lease that the session no longer has. */
 function checkFence(harness: Watched, before: Snapshot, after: Snapshot, act: Act | undefined): void {
   if (act?.generation === undefined || isDeepStrictEqual(before, after)) return
   const current = before.header?.generation ?? 0
@@ -213,7 +213,7 @@ function checkRunStep(harness: Watched, before: Snapshot, after: Snapshot, was: 
       'a run pauses only for calls that wait, and not when cancelled',
       (after.header?.waiting ?? 0) > 0 && header?.cancel === undefined,
     )
-  // A stored cancel counts, too: its client may not have received the response yet.
+  // A stored cancel counts even if its client has not received the response yet.
   const isCancelled = header?.cancel !== undefined || harness.ghosts.cancelled.has(run.id)
   if (run.status === 'completed' || run.status === 'failed')
     must('an acknowledged cancel ends cancelled', !isCancelled, step)

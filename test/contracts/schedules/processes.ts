@@ -83,7 +83,7 @@ export function createProcesses(): Processes {
   const all = new Set<ProcessState>()
   const flights: Flight[] = []
   const running = new AsyncLocalStorage<ProcessState>()
-  // An engine without visible requests may have written at any step.
+  // If an engine does not show its requests, it may have written at any step.
   let [seesRequests, wrote] = [false, false]
 
   function park(state: ProcessState, label: string, act?: Act, enabled = () => true): Promise<Fate> {
@@ -177,7 +177,7 @@ export function createProcesses(): Processes {
     },
     between(request, kind) {
       const state = running.getStore()
-      // A read that checks the store is not part of a process.
+      // A request outside of all processes checks the store. It does not stop.
       if (state === undefined) return request()
       seesRequests ||= kind !== undefined
       const made = state.requests.then(async () => {

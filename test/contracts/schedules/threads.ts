@@ -20,11 +20,11 @@ export interface Holding {
   extending: boolean
   /** Whether the run has ended although members still work. These members no longer extend the log. */
   stopping: boolean
-  /** Whether the lease is lost or released. Then no further tool starts. */
+  /** Whether the lease is lost or released. If so, no further tool starts. */
   over: boolean
 }
 
-/** One conversation with a scripted model: the leader's, or that of a member with its task. */
+/** A conversation with a scripted model. The leader has one, and so has each member that has a task. */
 export interface Thread {
   /** The delegate call of a member; undefined for the leader. */
   readonly of: ToolMessage | undefined
@@ -137,7 +137,7 @@ export async function storeTask(holding: Holding, process: Process, member: Thre
   })
 }
 
-/** Stores the next completion of a thread with these calls. Without calls, it is the final completion of a member. */
+/** Stores the next completion of a thread with these calls. A completion without calls is the final one of a member. */
 export async function storeRound(
   holding: Holding,
   process: Process,

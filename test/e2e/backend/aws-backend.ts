@@ -89,6 +89,6 @@ const itemText = (item: object): string =>
     value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : value,
   )
 
-/** The indexer also stores its position in the table, at any time. */
+/** Excludes the item with the indexer's position, which the indexer may write at any time. */
 const isKept = (item: { readonly [name: string]: { readonly S?: string | undefined } }): boolean =>
   item['pk']?.S !== POSITIONS

@@ -38,13 +38,13 @@ export function comparable(message: ExportedMessage): unknown {
   return withoutOwn(message, '')
 }
 
-/** Index of the delegate call of each message in this log; -1 for the leader's messages. */
+/** For each message of this log, returns the index of its delegate call, or -1 for a message of the leader. */
 export const parentPlaces = (messages: readonly { readonly [field: string]: unknown }[]): number[] =>
   messages.map(({ parent_message_id: parent }) =>
     parent === undefined ? -1 : messages.findIndex(({ id }) => id === parent),
   )
 
-/** The source numbers that each message records, with the indexes of the results in this log. */
+/** Returns, for each result whose sources a completion numbers: its index in this log, and its first source number. */
 export const numberedPlaces = (messages: readonly ExportedMessage[]): (readonly [place: number, from: number])[] =>
   messages.flatMap(({ numbered = [] }) =>
     numbered.map(({ message_id: row, from }) => [messages.findIndex(({ id }) => id === row), from] as const),

@@ -21,7 +21,7 @@ interface Imported {
  */
 const LATER_MS = 1_800_000
 
-/** Imports the session files of a folder like the command. */
+/** Imports the session files of a folder, as the command does. */
 export async function importFolder(kind: Kind, folder: string, target: Target, dryRun = false): Promise<Imported> {
   const faults: string[] = []
   const order = { kind, places: [folder], dryRun, target, folders: { claude: undefined, codex: undefined } }
@@ -48,7 +48,7 @@ export interface Importing {
   old(name: string): void
   /** Writes a file that looks unchanged for a long time. Returns its path. */
   writeOld(name: string, ...content: (string | Buffer | object)[]): string
-  /** A session in the form of its export. */
+  /** Returns a session's messages as its export contains them. */
   log(session: string): Promise<ExportedMessage[]>
 }
 

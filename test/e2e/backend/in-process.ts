@@ -39,7 +39,7 @@ export async function startInProcess(options: {
   readonly agents: readonly Agent[]
   readonly tools?: readonly Tool[]
   readonly modelBaseUrl: string
-  /** Replaces the default settings, which use the server at `modelBaseUrl`. */
+  /** Replaces the default model settings, which name the server at `modelBaseUrl`. */
   readonly modelSettings?: ModelSettings
 }): Promise<InProcess> {
   const place = await options.backend.open()

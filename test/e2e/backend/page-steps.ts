@@ -71,13 +71,13 @@ export async function openClone() {
     program = await startProgram({ env: { ...place.env, ...env, PORT: port } })
   }
 
-  /** Runs the commands of a step. `kill -9` and a new `agents.json` restart the program. */
+  /** Runs the commands of a step. Restarts the program for `kill -9`, and when `agents.json` changes. */
   async function run(commands: string): Promise<string> {
     if (commands.startsWith('kill -9')) {
       await restart('SIGKILL')
       return ''
     }
-    // The commands read from /dev/null. Otherwise `chat`, which reads a pipe as its input, would read the rest of the script.
+    // The input of the commands is /dev/null. Otherwise `chat`, which takes a pipe as its input, would read the rest of the script.
     const script = commands.replaceAll('http://localhost:3000', program.client.url)
     shell.stdin.write(`{\n${script}\n} </dev/null\necho; echo '${END}'\n`)
     const output: string[] = []

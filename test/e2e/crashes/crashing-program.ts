@@ -10,8 +10,8 @@ import { startLocal } from '../../../functions/runtime/local/start.ts'
 import { openPorts } from '../../../functions/runtime/local/open-ports.ts'
 import { DATABASE } from '../../../functions/runtime/local/private-data.ts'
 
-// The program with tools that record their executions, a clock that is ahead, and waits divided by HURRY. It kills
-// itself at the durable step that FAULT names.
+// The program with waits divided by HURRY and a clock that is ahead. Its tools record their executions. It kills itself
+// at the durable step that FAULT names.
 const { FAULT, TRACE = '', EFFECTS = '', CLOCK_SHIFT_MS = '0', SLOW_MS, HURRY = '1' } = process.env
 const fault = FAULT === undefined ? undefined : (JSON.parse(FAULT) as Fault)
 const system = createSystemClock()

@@ -20,7 +20,7 @@ const EVERY_KIND = [...PORT_STEPS, ...effectTools('').map(({ name }) => `tool.${
 /** Each kind is tried once in this number of days. */
 const DAYS = 6
 const today = Math.floor(Date.now() / 86_400_000)
-/** Tool whose call never ends, so a kill after this step is impossible: the call is cancelled. */
+/** Step of a tool whose call never ends, because it is cancelled. No kill can follow this step. */
 const NEVER_ENDS = 'tool.endless'
 /** Number of places to try for a kind. The steps of a program differ a little between executions. */
 const PLACES = 4

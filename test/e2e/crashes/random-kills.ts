@@ -32,7 +32,7 @@ interface Series {
 interface Count {
   readonly kills: number
   readonly sessions: number
-  /** Sessions of which a program was killed at least once. */
+  /** Number of sessions whose program was killed at least once. */
   readonly hit: number
 }
 interface Client {

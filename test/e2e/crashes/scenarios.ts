@@ -11,7 +11,7 @@ import { forgive, hasFallenSilent, inputText, marksOf } from './parts/scripted-m
  */
 export interface Scenario {
   readonly name: string
-  /** The scenario deletes its session. */
+  /** Whether the scenario deletes its session. */
   readonly deletes?: boolean
   /**
    * Distance between two tried steps, larger in scenarios with many steps. `first` is the first tried step, by default step 1.

@@ -55,7 +55,7 @@ async function stopAtEveryStep(bench: CrashBench, scenario: Scenario, when: Faul
     const one = await bench.start({ session: knows.session, step, when, stops: true })
     bench.letLeasesEnd()
     const driven = driveUntilCrash(one, scenario, knows)
-    // The client of the stopped program fails if another client of the same session was faster.
+    // The stopped program's client fails if another client has continued the session.
     const ended = driven.then(
       () => true,
       () => false,

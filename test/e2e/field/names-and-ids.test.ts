@@ -63,7 +63,7 @@ describe.each(WIRES)('on %s', (wire) => {
     expect(sent?.slice(2)).toEqual(['a_b', 'a-b'])
   })
 
-  test(`field/01/declared-tool · ${wire} · sqlite: a call with the name that a tool has for the provider finds the tool`, async () => {
+  test(`field/01/declared-tool · ${wire} · sqlite: a call under the provider-side name of a tool executes that tool`, async () => {
     const session = await wires.newSession(wire)
     wires.play(saying('hello'))
     await wires.ask(session, 'hello')

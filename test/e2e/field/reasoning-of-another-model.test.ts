@@ -44,8 +44,8 @@ describe.each(WIRES)('on %s', (wire) => {
   })
 })
 
-test('field/24/named-with-a-date · messages · sqlite: reasoning is sent back to a model that its provider names with a date', async () => {
-  // The provider names the model with its date: it is the same model, and its reasoning is sent back.
+test('field/24/named-with-a-date · messages · sqlite: reasoning is sent back although the provider adds a date to the model name', async () => {
+  // The provider adds a date to the model's name. The model is still the same, so its reasoning is sent back.
   wires.name((model) => `${model}-20260101`)
   expect((await reasoningSent('messages', 'messages')).map(({ length }) => length)).toEqual([0, 1])
   wires.name((model) => `chosen/by-a-router-${model.length}`)

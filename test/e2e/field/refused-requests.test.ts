@@ -30,7 +30,7 @@ describe.each(WIRES)('on %s', (wire) => {
     const repaired = wires.requests().at(-1)
     expect([refused, repaired].map((body) => body !== undefined && isNarrow(body))).toEqual([false, true])
     expect(repaired?.calls.map(({ id }) => id)).toEqual(repaired?.results)
-    // Later requests start from this repair, and the tool is found by its own name.
+    // Later requests have narrow names from the start, and the log has the tool's own name.
     wires.play(calling(repaired?.tools[0] ?? ''), saying('again'))
     expect((await wires.ask(session, 'once more')).status).toBe('completed')
     expect(wires.requests().map(isNarrow)).toEqual([true, true])

@@ -136,7 +136,7 @@ export const badInputOn = (backend: Backend) =>
         { method: 'POST', path: '/v1/sessions' },
       ]
       const requests = paths.flatMap((at) => MALFORMED_BODIES.map((body) => ({ ...at, headers: json(), body })))
-      // A session needs no body.
+      // A request that creates a session needs no body.
       const isAllowed = (one: (typeof requests)[number]): boolean => one.path === '/v1/sessions' && one.body === ''
       await expectRefused(
         requests.filter((one) => !isAllowed(one)),

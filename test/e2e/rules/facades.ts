@@ -15,7 +15,7 @@ import { startProgram } from '../backend/program.ts'
 /** A program with clients of other formats over HTTP. */
 export interface Served {
   readonly client: Client
-  /** Absent if no key is needed. OpenAI's package needs one, so it gets a placeholder. */
+  /** Absent if the program needs no key. OpenAI's package always needs a key, so it gets a placeholder. */
   readonly key?: string
   /** Ends the serving processes and starts new ones. */
   renew(): Promise<void>

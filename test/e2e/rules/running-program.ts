@@ -173,7 +173,7 @@ export const runningProgramOn = (backend: Backend) =>
     }
   })
 
-/** Starts the program like a person, without test settings. */
+/** Starts the program as a person does, without test settings. */
 export const startedByHandOn = (backend: Backend) =>
   test(`the program without test settings retains a conversation through a kill and finds it, on ${backend.name}`, async () => {
     const { env, remove } = await backend.open()

@@ -48,7 +48,7 @@ const completionOf = (message: RecordedMessage) => ({
   pieceSize: PIECE,
 })
 
-/** Replays the conversation through the API: posts the inputs, and returns the recorded results of client tools. */
+/** Replays the conversation through the API: posts the inputs, and posts the recorded results of client tools. */
 export async function driveThroughApi(client: Client, conversation: Conversation, streamed: boolean): Promise<void> {
   const { messages } = conversation
   const id = sessionOf(conversation)

@@ -77,7 +77,7 @@ describe('a chat', () => {
     await (await harness.send('POST', '/v1/chat', text)).text()
     const key = await harness.key({ owner: 'bob' })
     await expectJson(harness, 404, 'GET', '/v1/chat/talk', undefined, key)
-    // A chat that has not started gets this response, too. A page with `resume` requests the stream as soon as it opens.
+    // A chat that has not started gets the same response. A page with `resume` requests its stream as soon as the page opens.
     for (const chat of ['talk', 'new']) {
       const response = await harness.send('GET', `/v1/chat/${chat}/stream`, undefined, key)
       expect([response.status, await response.text()]).toEqual([204, ''])

@@ -56,7 +56,7 @@ describe('once a key exists', () => {
     expect(await statusOf(harness, 'GET', '/v1/sessions', later)).toBe(200)
   })
 
-  test('a request stores the last use of its key', async () => {
+  test('a request stores the time at which its key was last used', async () => {
     const [used] = [await harness.key(), await harness.key()]
     const before = Date.now()
     for (let count = 0; count < 2; count++) await statusOf(harness, 'GET', '/v1/sessions', used)

@@ -91,7 +91,7 @@ describe('a hostile id', () => {
 })
 
 describe('any body', () => {
-  test('of JSON responds with 2xx or 4xx, never 5xx', async () => {
+  test('of JSON gets 2xx or 4xx, never 5xx', async () => {
     const posts = ROUTES.filter(([, , body]) => body !== undefined).map(
       ([method, path]) => [method, path.replace('X', 's')] as const,
     )
@@ -125,12 +125,12 @@ describe('any body', () => {
 })
 
 describe('a request that cannot be served', () => {
-  test('to an unknown address responds with 404 as a problem', async () => {
+  test('to an unknown address gets 404 and a problem document', async () => {
     for (const path of ['/v1', '/v1/nothing', '/v1/sessions/s/', '/V1/sessions', '//v1/sessions'])
       expect(await expectJson(harness, 404, 'GET', path)).toMatchObject({ status: 404, title: 'Not found' })
   })
 
-  test('with a wrong method responds with 405 and the allowed methods', async () => {
+  test('with a wrong method gets 405 and the allowed methods', async () => {
     const response = await harness.send('PUT', '/v1/sessions/s')
     expect(response.status).toBe(405)
     expect(response.headers.get('allow')?.split(', ').toSorted()).toEqual(['DELETE', 'GET', 'HEAD', 'PATCH'])
@@ -151,7 +151,7 @@ describe('a request that cannot be served', () => {
     ['application/x-www-form-urlencoded', 'content=x'],
     ['multipart/form-data; boundary=x', '--x--'],
     ['application/jsonx', '{}'],
-  ])('with a body of %s responds with 415', async (type, body) => {
+  ])('with a body of %s gets 415', async (type, body) => {
     const problem = await expectJson(harness, 415, 'POST', '/v1/sessions/s/messages', body, { 'content-type': type })
     expect(problem['detail']).toContain('content-type: application/json')
     await expectJson(harness, 415, 'POST', '/v1/sessions', body, { 'content-type': type })
@@ -159,7 +159,7 @@ describe('a request that cannot be served', () => {
   })
 
   test.each(['', '{', '{"content":}', 'null null', '\ufeff', '{"content":"\u0000"}', "{'content':'x'}"])(
-    'with malformed JSON responds with 400',
+    'with malformed JSON gets 400',
     async (body) => {
       const problem = await expectJson(harness, 400, 'POST', '/v1/sessions/s/messages', body)
       expect(problem['title']).toBe('Bad request')
@@ -167,7 +167,7 @@ describe('a request that cannot be served', () => {
   )
 
   test.each(['5', '1.50', '12345678901234567890', '1e400', '"x"', 'null', '[]'])(
-    'with the body %s, which is no object, responds with 400',
+    'with the body %s, which is no object, gets 400',
     async (body) => {
       for (const path of ['/v1/sessions', '/openai/v1/conversations', '/openai/v1/responses/input_tokens']) {
         const answer = await expectJson(harness, 400, 'POST', path, body)
@@ -176,7 +176,7 @@ describe('a request that cannot be served', () => {
     },
   )
 
-  test('with JSON that is not UTF-8, or nested too deeply, responds with 400', async () => {
+  test('with JSON that is not UTF-8, or nested too deeply, gets 400', async () => {
     const bytes = new Uint8Array([...Buffer.from('{"content":"'), 0xc3, 0x28, ...Buffer.from('"}')])
     await expectJson(harness, 400, 'POST', '/v1/sessions/s/messages', bytes)
     const nested = `{"content":"x","metadata":{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}}`
@@ -184,7 +184,7 @@ describe('a request that cannot be served', () => {
     expect(problem['detail']).toContain('nested')
   })
 
-  test('with more than 4 MB responds with 413, also without a length header', async () => {
+  test('with more than 4 MB gets 413, also without a length header', async () => {
     const chunk = new TextEncoder().encode('x'.repeat(1024 * 1024))
     let sent = 0
     const endless = new ReadableStream<Uint8Array>({

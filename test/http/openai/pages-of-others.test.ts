@@ -45,7 +45,7 @@ const listIn = ({ headers }: Response, name: string): string[] =>
   (headers.get(name) ?? '').split(',').map((one) => one.trim().toLowerCase())
 
 describe("OpenAI's package in a page of another origin", () => {
-  test('streams with its helpers, which send additional headers, and may send headers of ours', async () => {
+  test('may send the additional headers of its stream helpers, and our own headers', async () => {
     const client = await open()
     const stream = client.chat.completions.stream(
       { model: 'default', messages: hello },

@@ -18,7 +18,7 @@ const ask = (model: string) => {
 
 test.each([true, false])('a run has the agent of its own request (two concurrent requests: %s)', async (isAtOnce) => {
   const { promise: othersUpdate, resolve: updated } = Promise.withResolvers<void>()
-  // The update of the first request responds after the update of the other one, as in a store over the network.
+  // The first request's update completes after the other request's update, which may happen in a store over the network.
   const change = (ports: Ports): Ports => ({
     ...ports,
     sessions: {

@@ -1,6 +1,6 @@
 /*
- * A client sends tools whose schemas a generator wrote for another program. Arguments are not checked against them, because the tools
- * are not strict. The model gets them unchanged, in each inbound format and on each wire.
+ * A client sends tools whose schemas a generator wrote for another program. The tools are not strict, so arguments are not checked
+ * against the schemas. The model gets the schemas unchanged, in each inbound format and on each wire.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { JsonObject } from '../../../functions/domain/json.ts'

@@ -122,7 +122,7 @@ describe('the chunks of a completion', () => {
     expect(ended.map(({ type }) => type)).toEqual(['round', 'text', 'discard', 'text', 'completion'])
   })
 
-  test('of an attempt replace the chunks of an earlier attempt, also if the new text begins with these', () => {
+  test('of a new attempt replace earlier chunks, even if the new text begins with the earlier text', () => {
     const text = (said: string): RunEvent => ({ type: 'text.delta', ...round, part: 0, text: said })
     const shownOf = (...events: readonly RunEvent[]): unknown[] => {
       const steps = createRunSteps()

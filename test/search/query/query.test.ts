@@ -31,7 +31,7 @@ describe('reading a query', () => {
     expect(counted('outputs directory research')).toEqual(['outputs', 'directory', 'research'])
   })
 
-  it('searches for function words if a query has no others', () => {
+  it('searches for function words if a query has no other words', () => {
     expect(terms('to be or not to be')).toEqual(['to', 'be', 'or', 'not'])
   })
 

@@ -10,7 +10,7 @@ import type { World } from './world.ts'
 /** Rows removed per step. A small number gives a deletion several steps, which can be interrupted. */
 const ROWS = 2
 
-/** A delivering process: it delivers for the runs that it executes, and for hints. */
+/** Starts a process that delivers rows of the runs that it executes, and of the sessions that hints name. */
 export function startDriver(world: World, name: string): void {
   const { processes, stores, code } = world
   processes.spawn(name, async (process) => {
@@ -27,7 +27,7 @@ export function startDriver(world: World, name: string): void {
     for (;;) {
       await process.at('a hint', () => world.hints > 0 && world.drivers.get(name) === driver)
       world.hints--
-      // A sweep repeats a hint that was not followed.
+      // If this fails, a sweep repeats the hint.
       driver.serve(world.key).catch(() => undefined)
     }
   })

@@ -8,7 +8,7 @@ import type { Silence, World } from './world.ts'
 export interface Budget {
   /** Crashes of processes, at any step. */
   readonly crash: number
-  /** Waits that are longer than a claim. */
+  /** Waits that last longer than a claim. */
   readonly claims: number
   /** Writes that land after the death of their sender, or land twice. */
   readonly late: number
@@ -32,7 +32,7 @@ const CLAIM_MS = 61_000
 const JUMP_MS = 20 * 60_000
 /** Weight of an ordinary step, relative to one fault. */
 const ORDINARY = 6
-/** Requests over the network take longer than steps in a process. */
+/** Label of the arrival of a request. It has a lower weight, because requests take longer than other steps. */
 const REQUEST = 'the request arrives'
 
 /** Possible next steps. More likely steps are listed more often. */

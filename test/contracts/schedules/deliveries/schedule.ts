@@ -44,7 +44,7 @@ const schedules = (steps: number): fc.Arbitrary<Schedule> =>
     choices: fc.array(fc.nat(99_999), { minLength: 30, maxLength: steps, size: 'max' }),
   })
 
-/** Generates schedules of delivering processes for this code. */
+/** Kind of schedules whose processes run this delivery code. */
 export const deliverySchedules = (code: DeliveryCode): Kind<Schedule> => ({
   schedules,
   run: (stores, processes, schedule) => runSchedule(code, stores, processes, schedule),

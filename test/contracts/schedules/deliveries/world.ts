@@ -14,7 +14,8 @@ export interface DeliveryCode {
 }
 
 /**
- * Outcome of a request to a channel. The sender gets no response to `silent` (executed) and `ignored` (not executed).
+ * Outcome of a request to a channel. `silent`: the request is executed, but its sender gets no response. `ignored`: it
+ * is not executed, and its sender gets no response.
  */
 export type PostOutcome = 'done' | 'silent' | 'ignored' | 'busy'
 
@@ -45,7 +46,7 @@ export interface World {
   readonly sleeps: Set<{ readonly until: number }>
   /** The rows after the last step. */
   rows: ReadonlyMap<string, Delivery>
-  /** The process that has claimed a row, by the name of the owner in this claim. */
+  /** Owner in a claim → name of the process that made this claim. */
   readonly owners: Map<string, string>
   hints: number
   deletion: 'none' | 'begun' | 'done'

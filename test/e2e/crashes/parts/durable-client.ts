@@ -59,7 +59,7 @@ export interface DurableClient {
   readonly client: Client
   readonly knows: Knowledge
   openSession(agent?: string): Promise<void>
-  /** Sends an input and returns its run's id. `stream`: reads its events up to the end or a pause. */
+  /** Sends an input and returns its run's id. If `stream` is set, reads the run's events up to its end or a pause. */
   submit(key: string, body: { readonly content: string } & object, stream: boolean): Promise<string>
   /** Reads the run's events, resolving its waiting calls, until it has ended. Approvals are given unless `denies` is set. */
   finish(run: string, denies?: boolean): Promise<RunBody>
@@ -124,7 +124,7 @@ export function createDurableClient(client: Client, knows: Knowledge): DurableCl
     const body = { results }
     const { status, text } = await whileUnavailable(() => client.send('POST', path, body, { prefer: 'respond-async' }))
     if (status === 200 || status === 202) knows.resolutions.set(call.tool_call_id, resolution)
-    // After three takeovers without a new message, a run ends with its open calls.
+    // After three takeovers without a new message, a run ends although its calls are open.
     else if (status !== 409 || (await readRun(run.id)).error?.code !== 'crashed_repeatedly')
       throw new Error(`POST ${path}: ${status} ${text}`)
   }

@@ -131,15 +131,15 @@ const completionText = (word: string, unique: string): string =>
 /** Inputs beginning with `refused` that the model no longer refuses. */
 const forgiven = new Set<string>()
 
-/** Lets the model complete the requests after this input. */
+/** From now on, the model completes the requests of this `refused` input. */
 export const forgive = (unique: string): void => void forgiven.add(unique)
 
 /** Earlier requests of inputs that begin with `flaky`. */
 const madeBefore = new Set<string>()
 
 /**
- * Refusals of the model. It refuses only the first request of a `flaky` input. It refuses a `refused` input until the input is
- * forgiven.
+ * Refusals of the model. It refuses only the first request of a `flaky` input. It refuses a `refused` input until
+ * `forgive` is called for that input.
  */
 function refusalOf(word: string, unique: string, round: number): OpenAiStep | undefined {
   if (word === 'refused' && !forgiven.has(unique)) return { status: 400, body: { error: { message: 'refused' } } }

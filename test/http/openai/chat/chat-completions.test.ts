@@ -172,7 +172,7 @@ describe("the client's tools", () => {
     expect(await runner.finalContent()).toBe('It rains.')
   })
 
-  test('get no results for unknown calls: the request is rejected, and nothing is stored', async () => {
+  test('accept no results of unknown calls: the request is rejected, and nothing is stored', async () => {
     const client = await open()
     const call = { id: 'c9', type: 'function', function: { name: 'weather', arguments: '{}' } } as const
     const messages: Messages = [

@@ -125,7 +125,7 @@ describe('new items', () => {
     expect(harness.requests).toHaveLength(2)
   })
 
-  test('are appended one after the other, as client sessions store them', async () => {
+  test('are appended by one request after the other, as client sessions store them', async () => {
     const client = await open()
     const { id } = await client.conversations.create()
     await client.conversations.items.create(id, { items: [user('One')] })

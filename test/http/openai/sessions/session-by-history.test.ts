@@ -209,7 +209,7 @@ describe('a client that sends its history without a session id', () => {
     ],
     ['without the reasoning before a closing tag', 'Well.</think>fine', () => 'fine'],
   ]
-  test.each(written)('stays in one session of chat with the text %s', async (_how, text, change) => {
+  test.each(written)('stays in one session over Chat Completions, with the text %s', async (_how, text, change) => {
     await open({ script: Array.from({ length: 4 }, () => ({ text })) })
     const messages: object[] = []
     for (let turn = 0; turn < 4; turn++) {
@@ -227,7 +227,7 @@ describe('a client that sends its history without a session id', () => {
     expect(await texts(await only())).toEqual([' Hi\r\n', text, 'more 1', text, 'more 2', text, 'more 3', text])
   })
 
-  test.each(written)('stays in one session of responses with the text %s', async (_how, text, change) => {
+  test.each(written)('stays in one session over Responses, with the text %s', async (_how, text, change) => {
     await open({ script: Array.from({ length: 3 }, () => ({ text })) })
     const input: object[] = []
     for (let turn = 0; turn < 3; turn++) {

@@ -84,14 +84,14 @@ describe('an input', () => {
     })
   })
 
-  test('that follows another gets only its own messages', async () => {
+  test('that follows another input gets only messages of its own run', async () => {
     await open({ script: [{ text: 'one' }, { text: 'two' }] })
     await expectJson(harness, 200, 'POST', '/v1/sessions/s/messages', { content: 'first' })
     const run = await expectJson(harness, 200, 'POST', '/v1/sessions/s/messages', { content: 'second' })
     expect(run['messages']).toMatchObject([{ parts: [{ text: 'second' }] }, { parts: [{ text: 'two' }] }])
   })
 
-  test('with Prefer: respond-async responds with 202 at once, with the address of the run', async () => {
+  test('with the header "Prefer: respond-async" gets 202 at once, with the address of the run', async () => {
     await open({ script: [{ text: 'done' }] })
     const headers = { prefer: 'respond-async' }
     const response = await harness.send('POST', '/v1/sessions/s/messages', { content: 'hi' }, headers)
@@ -102,7 +102,7 @@ describe('an input', () => {
     await expect.poll(async () => (await expectJson(harness, 200, 'GET', address))['status']).toBe('completed')
   })
 
-  test('that takes longer than Prefer: wait gets 202 with the current state of the run', async () => {
+  test('whose run takes longer than "Prefer: wait" gets 202 with the current state of the run', async () => {
     const held = heldTurn()
     await open({ script: [held.turn] })
     const response = await harness.send('POST', '/v1/sessions/s/messages', { content: 'hi' }, { prefer: 'wait=0' })
@@ -114,7 +114,7 @@ describe('an input', () => {
     held.letGo()
   })
 
-  test('that fails responds with 200 with the failed run and its error', async () => {
+  test('whose run fails gets 200 with the failed run and its error', async () => {
     await open({
       script: [
         async function* () {

@@ -68,7 +68,7 @@ describe('reading the log', () => {
     expect((await read(`before=${all[4]?.id}&order=desc&limit=1`)).data).toEqual([all[3]])
   })
 
-  test.each(['asc', 'desc'])('returns the messages between two ids in pages, too, %s', async (order) => {
+  test.each(['asc', 'desc'])('pages through the messages between two ids, in the order %s', async (order) => {
     const all = await fill()
     const found: unknown[] = []
     for (let after: string | null = all[1]?.id ?? ''; after !== null;) {

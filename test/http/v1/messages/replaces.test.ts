@@ -74,7 +74,7 @@ describe('a run that replaces others', () => {
     expect(await expectJson(harness, 200, 'GET', '/v1/sessions/s')).toMatchObject({ message_count: 6 })
   })
 
-  test('without content gets the input again, with its media, and keeps it when it is replaced itself', async () => {
+  test('without content gets the input and media of the replaced run, also over several replacements', async () => {
     await open({ script: [{ text: 'A1' }, { text: 'A2' }, { text: 'A3' }] })
     const image = { type: 'image', media_type: 'image/png', data: PNG }
     const content = [{ type: 'text', text: 'What is it?' }, image]
@@ -116,7 +116,7 @@ describe('a run that replaces others', () => {
     expect(harness.requests.at(-1)?.messages).toHaveLength(1)
   })
 
-  test('a run that is replaced twice shows the run that superseded it first', async () => {
+  test('a run that is replaced twice shows its first replacement as `superseded_by`', async () => {
     await open()
     const first = await say({ content: 'one' })
     const second = await say({ replaces: first.id })
@@ -218,7 +218,7 @@ describe('a `replaces` that cannot be applied', () => {
     expect(await list<Message>(MESSAGES)).toEqual(before)
   })
 
-  test('a run without an input of its own needs content', async () => {
+  test('the replacement of a run without an input of its own needs content', async () => {
     await open({
       script: [
         async function* fails() {

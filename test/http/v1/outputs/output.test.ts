@@ -81,7 +81,7 @@ describe('a file of a tool', () => {
 })
 
 describe('an output', () => {
-  test('responds with 304 if it is unchanged, and with a range only if the tag still matches', async () => {
+  test('is answered with 304 if it is unchanged, and with a range only if the tag still matches', async () => {
     const etag = `"${messages.find((message) => message.tool_name === 'large')?.output?.sha256}"`
     const same = await get(urlOf('large'), { 'if-none-match': `"other", W/${etag}` })
     expect([same.status, same.headers.get('etag'), await same.text()]).toEqual([304, etag, ''])
@@ -191,7 +191,7 @@ describe('an output', () => {
     await expectJson(harness, 404, 'GET', `${through}&part=01JD2Q8N4T6W8Y0A2C4E6G8J0K`)
   })
 
-  test('that does not exist responds with 404', async () => {
+  test('that does not exist gets 404', async () => {
     const [user] = messages
     await expectJson(harness, 404, 'GET', `/v1/sessions/s/messages/${user?.id}/output`)
     await expectJson(harness, 404, 'GET', '/v1/sessions/s/messages/01JD2Q8N4T6W8Y0A2C4E6G8J0K/output')

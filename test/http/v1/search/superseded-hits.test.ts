@@ -57,12 +57,12 @@ test('a filter omits superseded hits, or omits all other hits', async () => {
   expect(marksOf(await search('q=tusks'))).toEqual([true])
 })
 
-test('lists by time keep superseded hits in their place', async () => {
+test('a search sorted by time does not move superseded hits to the end', async () => {
   expect(marksOf(await search('q=walrus&sort=oldest'))).toEqual([false, true, false, true])
 })
 
 test.each([1, 2, 50])(
-  'in groups, a session shows a superseded hit only if it has no other, in pages of %i',
+  'in groups, only a session without other hits shows a superseded hit, in pages of %i',
   async (limit) => {
     const hits = await search(`q=walrus&group=session&limit=${limit}`)
     expect(hits.map(({ session_id: session }) => session)).toEqual(['one', 'two'])

@@ -1,4 +1,4 @@
-/* Evidence, access: A key bound to an owner sees only that owner's data, in every session that the key has changed. */
+/* Evidence, access: A key bound to an owner, and runs of sessions that this key has changed, see only that owner's data. */
 import { afterEach, expect, test } from 'vitest'
 import { readOutput } from '../../../../functions/tools/read-output.ts'
 import { searchHistory } from '../../../../functions/tools/search-history.ts'
@@ -66,7 +66,7 @@ test("the agent finds and reads no other owner's messages in a session created b
   expect(resultsOf(await say('bobs', 'look again', all))).not.toContain('is aubergine')
 })
 
-test('a session created for the owner is bound from the first input of an owner-bound key', async () => {
+test('the first input of an owner-bound key binds a session that was created for its owner', async () => {
   const { all, bob } = await aliceAndBob((pointer) => [search, read(pointer), { text: 'x' }, search, { text: 'x' }])
   await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 'bobs', owner: 'bob' }, all)
   expect(resultsOf(await say('bobs', 'look', bob))).not.toContain('is aubergine')

@@ -176,7 +176,7 @@ describe('changing a session', () => {
     await expectJson(harness, 200, 'PATCH', '/v1/sessions/s', {})
   })
 
-  test('responds with 404 if the session does not exist', async () => {
+  test('gets 404 if the session does not exist', async () => {
     await expectJson(harness, 404, 'PATCH', '/v1/sessions/nothing', { title: 'x' })
   })
 })
@@ -200,7 +200,7 @@ describe('deleting a session', () => {
     await expectJson(harness, 409, 'POST', '/v1/sessions', { id: 's' })
   })
 
-  test('responds with 202 and the address of the deletion if it exceeds the time of a request', async () => {
+  test('gets 202 and the address of the deletion if the deletion exceeds the time of a request', async () => {
     const state = { messages: 10, runs: 1, documents: 3, outputs: 0, removed: false }
     await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's' })
     const slow = await openHttpHarness()

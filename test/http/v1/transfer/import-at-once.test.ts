@@ -156,7 +156,7 @@ describe('an input or import between two steps of a turn', () => {
   )
 
   test.each(HOW.slice(1))(
-    'lets an aborted import %s complete when repeated, even if the first repeat is aborted, too',
+    'lets a repeat complete an aborted import %s, even if an earlier repeat was aborted',
     async (_how, more, headers) => {
       const { fault, used } = await open()
       await create('whole')

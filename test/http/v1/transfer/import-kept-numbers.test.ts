@@ -242,7 +242,7 @@ describe('source numbers that cannot be kept are replaced, and the import contin
     expect(await numbers('s')).toEqual(all.map((title, place) => `${place + 1} ${title}`))
   })
 
-  test("a completion's number that another source of the session or the import has; its other numbers stay", async () => {
+  test("a number that another source of the session or the import has; the completion's other numbers stay", async () => {
     harness = await openHttpHarness()
     await create('s')
     const log = (name: string, from: number) => [

@@ -83,8 +83,7 @@ test('answers after a search are recognised by their calls, if the source has no
       log.filter(({ role }) => role === 'assistant').map(({ searched }) => searched)
     expect(marked(await lines(there, id)), id).toEqual(marked(await lines(here, id)))
   }
-  // Only the source knows that a member searched for this task, because the task's result precedes the search in the
-  // log.
+  // The log shows the task's result before the member's search. So only the source knows that the task had a search.
   const reported = (await hits(there)).filter((hit) => !hit.startsWith('team tool_'))
   expect(reported[0]).toMatch(/^did tool_result /)
 })

@@ -54,7 +54,7 @@ async function expectEqual(copy: string, first: readonly ExportedMessage[]): Pro
 }
 
 test.each(['input', 'import'] as const)(
-  'in copies of a turn that an %s split, each message still belongs to its member',
+  'if an %s split a turn, copies of the turn keep the member of each message',
   async (what) => {
     harness = await openHttpHarness()
     await create('whole')

@@ -90,7 +90,7 @@ describe('GET /v1/usage', () => {
     expect((await ask('?by=session', alice)).data.map(({ key }) => key)).toEqual(['s-1'])
   })
 
-  test('returns pages that end at the limit and continue', async () => {
+  test('returns pages of `limit` groups, each with the position of the next page', async () => {
     const first = await ask('?by=owner&limit=1')
     expect(first).toMatchObject({ data: [{ key: null }], has_more: true })
     const second = await ask(`?by=owner&limit=1&after=${first.next}`)
