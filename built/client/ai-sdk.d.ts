@@ -10,8 +10,8 @@ interface CommonOptions {
      */
     readonly url: string;
     /**
-     * Fields in the body of each input, such as `agent` and `tools`. Add `sdk: 6` for `ai` 5 and 6, which cannot discard
-     * a step.
+     * Fields in the body of each input, such as `agent` and `tools`. For versions 5 and 6 of `ai`, add `sdk: 6`, because
+     * these versions cannot discard a step.
      *
      * @default { sdk: 7 }
      */

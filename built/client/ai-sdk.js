@@ -29,7 +29,8 @@ export const ChatTransport = function createChatTransport({ url, key, token, bod
             resumed.set(chatId, abortSignal);
             const path = `/v1/chat/${encodeURIComponent(chatId)}/stream`;
             const stream = await followRun((signal) => send('GET', path, { headers: fieldsOf(headers), signal }), abortSignal, (stopped) => {
-                // `useChat` also aborts a resumed request when it resumes again. That does not stop the run.
+                // When `useChat` resumes again, it aborts the earlier resumed request. Such an abort closes the request, but
+                // does not stop the run.
                 if (resumed.get(chatId) === abortSignal)
                     stops.stop(chatId, stopped);
                 else

@@ -27,7 +27,10 @@ export declare function createClient(options: ClientOptions): {
     deleteSession: (session: string) => Promise<Deletion>;
     forkSession: (session: string, body?: NewFork) => Promise<Session>;
     listMessages: (session: string, query?: Omit<Queries['listMessages'], 'format'>, rest?: Options) => Promise<MessagePage>;
-    /** Reads a tool result or, with `part`, an image or file: whole, or a range of its bytes with both ends included. */
+    /**
+     * Reads the whole content of a tool result or, with `part`, of an image or file. `range`: only these bytes, both ends
+     * included.
+     */
     readOutput: (session: string, message: string, { part, range, signal }?: {
         part?: string;
         range?: readonly [number, number];

@@ -33,7 +33,10 @@ const sessionRequests = (send, json) => ({
 });
 const logRequests = (send, json) => ({
     listMessages: (session, query = {}, rest = {}) => json('GET', `${pathOf(session)}/messages`, { query, ...rest }),
-    /** Reads a tool result or, with `part`, an image or file: whole, or a range of its bytes with both ends included. */
+    /**
+     * Reads the whole content of a tool result or, with `part`, of an image or file. `range`: only these bytes, both ends
+     * included.
+     */
     readOutput: (session, message, { part, range, signal } = {}) => send('GET', `${pathOf(session)}/messages/${message}/output`, {
         query: { part },
         headers: range === undefined ? {} : { range: `bytes=${range[0]}-${range[1]}` },

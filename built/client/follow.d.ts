@@ -27,7 +27,7 @@ export type OpenEvents = (at: {
 export declare function followEvents(open: OpenEvents, options: FollowOptions & {
     readonly run?: string;
 }): AsyncGenerator<FollowedEvent, void, undefined>;
-/** Whether a retry cannot help, or would have to wait too long. */
+/** Whether the error is final: a retry cannot help, or would have to wait too long. */
 export declare const isFinal: (error: unknown) => boolean;
 /** Milliseconds to wait before the next attempt. */
 export declare function waitOf(reason: unknown, failures: number): number;

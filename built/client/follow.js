@@ -8,7 +8,7 @@ const MAX_WAIT_MS = 5_000;
 const MAX_RETRY_AFTER_MS = 10_000;
 /** Maximum wait for a server that is down, even if its response asks for more. */
 const MAX_OUTAGE_WAIT_MS = 60_000;
-/** Maximum number of retries after a 429 response, as long as the run is unknown. */
+/** Maximum number of retries after 429 responses until the run is known. */
 const MAX_FIRST_RETRIES = 2;
 const ENDS = ['run.completed', 'run.failed', 'run.cancelled'];
 /**
@@ -69,7 +69,7 @@ export async function* followEvents(open, options) {
     }
 }
 const isRefusal = (error) => error instanceof ApiProblem && error.status === 429;
-/** Whether a retry cannot help, or would have to wait too long. */
+/** Whether the error is final: a retry cannot help, or would have to wait too long. */
 export const isFinal = (error) => error instanceof ApiProblem &&
     error.status < 500 &&
     error.status !== 408 &&

@@ -5,18 +5,18 @@ const NO_CONTENT = 204;
 export const BROKEN = 'network error: the stream ended before its run did';
 /**
  * Sends the request and returns the chunks of its run; undefined if no run is in progress. If `abortSignal` aborts,
- * rejects at once and calls `onStop`. The request continues until `close`, because its response may not have named the
- * run yet.
+ * rejects at once and calls `onStop` with the request. The request continues until its `close` is called, because its
+ * response may not have named the run yet.
  */
 export async function followRun(request, abortSignal, onStop) {
     const connection = new AbortController();
     const opened = openRun(request(connection.signal));
     const stopped = Promise.withResolvers();
-    stopped.promise.catch(() => undefined); // A stream that is already in use ends with the connection.
+    stopped.promise.catch(() => undefined); // If the stream is already in use, `close` ends it.
     const stop = () => {
         stopped.reject(abortSignal?.reason);
         const run = opened.then((one) => one?.start.messageId);
-        // A request that replaces this one starts in the same task.
+        // `onStop` is called later, because a request that replaces this one starts in the same task.
         queueMicrotask(() => onStop({ run, close: () => connection.abort() }));
     };
     abortSignal?.addEventListener('abort', stop, { once: true });

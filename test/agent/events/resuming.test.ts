@@ -191,7 +191,7 @@ test('late followers of a run that was cancelled in the queue get its `run.queue
   expect(await follow(harness, second)).toEqual([...seen, `${second}:run.cancelled`])
 })
 
-test('a run that is taken over and then pauses without a new message has a unique id for each `run.resumed`', async () => {
+test('each `run.resumed` of a run has its own id, also without a message between them', async () => {
   let ahead = 0
   const clock = { ...createSystemClock(), now: () => Date.now() + ahead }
   const lost = makeTool('lost', async (_input, { signal }) => {
