@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import './require-node.mjs'
 
-// Runs before every npm script except the program itself. Such scripts need the development packages, which `npm ci
+// Runs before every npm script except the program itself. These scripts need the development packages, which `npm ci
 // --omit=dev` does not install.
 const { devDependencies } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
 const missing = Object.keys(devDependencies).find(

@@ -4,8 +4,8 @@ import type { ParseArgsOptionsConfig } from 'node:util'
 type Values<Options extends ParseArgsOptionsConfig> = ReturnType<typeof parseArgs<{ options: Options }>>['values']
 
 /**
- * Parses the options of a command with `read`. `--help` prints the usage and ends the process. An invalid option prints
- * one line that names it, and exits with code 2.
+ * Parses the options of a command with `read`. `--help` prints the usage and ends the process. An invalid option causes
+ * one line that names the option, and exit code 2.
  */
 export function readOptions<const Options extends ParseArgsOptionsConfig, Read>(
   usage: string,

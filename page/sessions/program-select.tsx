@@ -1,6 +1,8 @@
 import { programName, PROGRAMS } from './session-facts.ts'
 
-/** Selects the program from which sessions were imported. `sources`: further sources, besides those with a name. */
+/**
+ * Selects the program from which sessions were imported. `sources`: choices in addition to the programs of `PROGRAMS`.
+ */
 export function ProgramSelect(props: {
   readonly value: string
   readonly sources: readonly (string | undefined)[]

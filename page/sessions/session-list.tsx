@@ -15,8 +15,8 @@ import { titleOf } from './session-title.tsx'
 import type { SessionList, SessionListStore } from './session-list-store.ts'
 
 /**
- * With a filter, older pages are read automatically until `ENOUGH` sessions match or `MAX_AUTOMATIC_PAGES` are read.
- * Further pages are read on request.
+ * With a filter, older pages are read automatically until `ENOUGH` sessions match or `MAX_AUTOMATIC_PAGES` pages are
+ * read. Further pages are read on request.
  */
 const ENOUGH = 20
 const MAX_AUTOMATIC_PAGES = 10

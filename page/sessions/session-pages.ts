@@ -11,7 +11,7 @@ export interface Known {
 
 /**
  * Merges the loaded sessions with the current first page. Loaded sessions that are older than the page stay in the
- * list. If sessions between the page and the loaded ones may be unknown, the list starts again with the page.
+ * list. If unknown sessions may lie between the page and the loaded sessions, the page replaces the list.
  */
 export function withNewest(
   { sessions, next }: Known,

@@ -15,10 +15,10 @@ export function SessionTitle({
   const [editing, setEditing] = useState(false)
   const field = useRef<HTMLInputElement>(null)
   const button = useRef<HTMLButtonElement>(null)
-  /** Whether a key ended the editing. In this case, the title keeps the focus. */
+  /** Whether the person ended the editing with a key. If so, the title keeps the focus. */
   const byKey = useRef(false)
-  // A layout effect runs before the next key. A normal effect could run too late: after Enter, but before the rendering
-  // that Enter causes.
+  // A layout effect runs before the next key. A normal effect could run after Enter, and would then reset `byKey` too
+  // early.
   useLayoutEffect(() => {
     if (editing) field.current?.focus()
     else if (byKey.current) button.current?.focus()
@@ -49,7 +49,7 @@ export function SessionTitle({
         }}
         onKeyDown={(event) => {
           if (event.key !== 'Enter' && event.key !== 'Escape') return
-          // Without this, Enter would also press the button that gets the focus.
+          // Enter must not also press the button that gets the focus.
           event.preventDefault()
           byKey.current = true
           if (event.key === 'Enter') done(event.currentTarget.value)

@@ -24,7 +24,7 @@ export function createStore<Value>(initial: Value): Store<Value> {
   }
 }
 
-/** Returns the store's value. The component is rendered again when it changes. */
+/** Returns the store's value. The component is rendered again when the value changes. */
 export function useStore<Value>(store: Store<Value>): Value {
   const [, render] = useState({})
   useEffect(() => {

@@ -2,7 +2,8 @@
 const MAX_WORDS = 16
 const MAX_WORD_CHARACTERS = 64
 /**
- * Minimum characters of a word that is also marked inside other words. A shorter one is marked only as a whole word.
+ * Minimum length, in characters, of a word that is marked inside longer words. A shorter word is marked only as a whole
+ * word.
  */
 const MIN_PART_CHARACTERS = 4
 

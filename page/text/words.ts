@@ -5,7 +5,7 @@ const MINUTE = 60_000
 
 export const count = (value: number): string => NUMBER.format(value)
 export const compact = (value: number): string => COMPACT.format(value)
-/** Formats a number of tokens, which the provider may not have reported. */
+/** Formats a number of tokens; null if the provider has not reported the number. */
 export const tokens = (value: number | null): string => (value === null ? 'unknown' : COMPACT.format(value))
 export const plural = (value: number, word: string): string =>
   `${NUMBER.format(value)} ${word}${value === 1 ? '' : 's'}`

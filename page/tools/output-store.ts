@@ -5,7 +5,10 @@ import type { Store } from '../shell/store.ts'
 
 /** Bytes per read. */
 const PAGE = 256 * 1_024
-/** Maximum characters of a line. A longer line is divided, because browsers cannot lay out lines of megabytes. */
+/**
+ * Maximum length of a line, in characters. A longer line is divided, because browsers cannot lay out lines of
+ * megabytes.
+ */
 const MAX_LINE_CHARACTERS = 2_000
 
 export interface Output {

@@ -2,7 +2,7 @@ import type { Json } from '../../functions/client/api-types.ts'
 
 /** Maximum length of a parsed text. Longer texts are shown as text. */
 const MAX_CHARACTERS = 1_000_000
-/** Maximum nesting of objects and lists, because each is a nested component. */
+/** Maximum nesting of objects and lists. Each level is rendered as a nested component. */
 const MAX_DEPTH = 64
 
 /** A number as it was written. Used if a JavaScript number cannot represent it exactly. */

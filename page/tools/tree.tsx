@@ -19,7 +19,10 @@ interface Props {
   readonly depth?: number
 }
 
-/** Shows a JSON value whose objects and lists can be expanded. The content of collapsed ones is not rendered. */
+/**
+ * Shows a JSON value whose objects and lists can be expanded. The content of collapsed objects and lists is not
+ * rendered.
+ */
 export function Tree({ value, name, open = false, depth = 0 }: Props) {
   const pattern = useContext(MarkedWords)
   const [isOpen, setOpen] = useState(open)

@@ -53,7 +53,7 @@ function bar(
   return { key, parts: known, length: known.reduce((sum, { value }) => sum + value, 0), hasUnknown, label }
 }
 
-/** Formats the total cost of these entries. The price of some models may be unknown. */
+/** Formats the total cost of these entries. If the price of a model is unknown, the text says so. */
 export function costOf(entries: readonly UsageEntry[]): string {
   const known = entries.flatMap(({ cost_usd: cost }) => cost ?? [])
   const isWhole = entries.every(({ unpriced_models: models = [] }) => models.length === 0)

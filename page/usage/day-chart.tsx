@@ -112,7 +112,7 @@ function summaryOf(bars: readonly Bar[], days: readonly string[], measure: Measu
   return `${what} by day: ${bars.length} of ${days.length} days have any, most ${most.key === null ? '' : utcDay(most.key)} with ${most.label}`
 }
 
-/** Returns the width of an element in pixels, and updates it. */
+/** Returns the current width of an element, in pixels. The component is rendered again when the width changes. */
 function useWidth(element: { readonly current: HTMLElement | null }): number {
   const [width, setWidth] = useState(600)
   useLayoutEffect(() => {

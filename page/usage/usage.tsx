@@ -72,7 +72,7 @@ function NothingUsed({ days }: { readonly days: number }) {
   )
 }
 
-/** Changes what is shown, which is stored in the address. */
+/** Shows other days, another grouping or another measure. The address stores the choice. */
 type Show = (next: Readonly<Partial<Record<'days' | 'by' | 'measure', string>>>) => void
 
 function Head(props: { readonly days: number; readonly measure: Measure; readonly show: Show }) {

@@ -48,7 +48,8 @@ export async function openBrowser(env: Readonly<Record<string, string>> = {}): P
       const page = await context.newPage()
       page.on('pageerror', (error) => complaints.push(`${path}: ${error.message}`))
       page.on('console', (message) => {
-        // The browser itself logs each response with an error status. The page shows these errors, so they are no fault here.
+        // The browser itself logs each response with an error status. The page shows these errors, so the log lines are
+        // no fault.
         if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
           complaints.push(`${path}: ${message.text()}`)
       })

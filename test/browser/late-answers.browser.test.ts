@@ -82,7 +82,7 @@ test('hits of an earlier query do not replace those of the current query', async
   expect(await page.locator('.hit').count()).toBe(1)
 })
 
-test('the usage view does not report an absence of usage while usage is loaded or if loading fails', async () => {
+test('while usage is loading, or if loading fails, the usage view does not report an absence of usage', async () => {
   await opened.client.sendMessage((await opened.client.createSession({})).id, { content: 'hello' })
   const page = await opened.show('/usage?by=session')
   const group = page.getByRole('region', { name: 'By group' })

@@ -50,7 +50,7 @@ describe('an update of the list', () => {
     expect(await page.locator('.session-row').count()).toBe(50)
   })
 
-  test('fetches what a discarded response contained, even if the next request fails', async () => {
+  test('fetches the content of a discarded response again, even if the next request fails', async () => {
     const { id } = await opened.client.createSession({ title: 'Before' })
     const page = await opened.show(`/sessions/${id}`)
     await page.locator(`.session-row[href="/sessions/${id}"]`).waitFor()

@@ -53,7 +53,7 @@ describe('the search', () => {
     await page.getByText('Nothing found').waitFor()
   })
 
-  test('shows the time that the query names as a chip, which can be removed at every width', async () => {
+  test('shows a chip for the time in the query; the chip can be removed at every width', async () => {
     const today = new Date().toLocaleDateString('en-US', { day: 'numeric', month: 'short', year: 'numeric' })
     for (const width of [360, 800, 1_400]) {
       const options = { locale: 'en-US', viewport: { width, height: 800 } }

@@ -138,7 +138,7 @@ describe('the list of sessions', () => {
 })
 
 describe('a session', () => {
-  test('shows its views and an export in a narrow window; a missing session shows none of them', async () => {
+  test('shows its views and an export in a narrow window; a missing session has neither', async () => {
     const page = await opened.show('/sessions/crates', { viewport: { width: 360, height: 640 } })
     const tabs = page.getByRole('navigation', { name: 'Views of this session' }).getByRole('link')
     await tabs.last().waitFor()

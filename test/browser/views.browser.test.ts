@@ -116,7 +116,7 @@ test('an unknown address shows an error with a link back; a malformed address br
   }
 })
 
-test('the page requests a key once one exists, and stores it for its tab only', async () => {
+test('the page requests a key if the program has keys, and stores the key for its tab only', async () => {
   const keyed = await openBrowser()
   try {
     const page = await keyed.show('/')

@@ -63,7 +63,7 @@ describe('the end of a run', () => {
     ['max_rounds', 'limit of rounds'],
     ['budget', 'limit of tokens'],
     ['answer', ''],
-  ])('with the reason %s is explained beside its text', (reason, reported) => {
+  ])('with the reason %s is explained beside the run’s text', (reason, reported) => {
     createRunPrinter().show({ ...at, type: 'run.completed', run: { stop_reason: reason } } as unknown as RunEvent)
     expect(beside).toContain(reported)
     expect([out, beside === '']).toEqual(['', reported === ''])
@@ -146,7 +146,7 @@ describe('tail', () => {
     await harness.close()
   })
 
-  test('also shows a run in progress as lines of JSON', async () => {
+  test('shows a run in progress, also as lines of JSON', async () => {
     const { harness, client, endCall, letGo } = await openRunInProgress()
     const left = new AbortController()
     const tailing = tail(client, 's', { limit: 10, json: true }, left.signal)

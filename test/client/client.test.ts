@@ -51,7 +51,7 @@ const answer = (text: string) =>
   }
 
 describe('the client', () => {
-  test('reads a list again only if it has changed', async () => {
+  test('reads a list again only if the list has changed', async () => {
     harness = await openHttpHarness()
     const client = clientOf(harness)
     await client.createSession({ id: 'a', metadata: { folder: '/shop', n: 5 } })

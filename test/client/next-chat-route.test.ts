@@ -61,7 +61,7 @@ test("the example's route refuses requests of other sites", async () => {
   expect([response.status, arrived]).toEqual([403, []])
 })
 
-test("the example's route streams, and closes its connection when the page does", async () => {
+test("the example's route streams, and closes its connection when the page closes the stream", async () => {
   const page = new AbortController()
   const response = await send('GET', 'v1/chat/open/stream', { signal: page.signal })
   const { value } = (await response.body?.getReader().read()) ?? {}

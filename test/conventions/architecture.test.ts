@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
-/** Ports that nearly every file imports. They do not connect one step with the next. */
+/** Ports that nearly every file imports. An import of such a port does not connect one step with the next. */
 const EVERYWHERE = ['functions/ports/clock.ts', 'functions/ports/logger.ts']
 /** Interfaces that connect a caller with a file that the caller does not import. */
 const isInterface = (path: string): boolean =>

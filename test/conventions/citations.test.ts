@@ -129,7 +129,7 @@ describe('in every file of the tree', () => {
   })
 })
 
-test('each decision record has a number of its own, which its title repeats', () => {
+test('each decision record has a unique number, and its title repeats the number', () => {
   const numbers = RECORD_FILES.map((name) => name.slice(0, 4))
   expect(numbers.filter((number, index) => numbers.indexOf(number) !== index)).toEqual([])
   const titles = RECORD_FILES.map((name) => read(`docs/design/decisions/${name}`).split('.')[0])

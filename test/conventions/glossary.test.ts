@@ -46,7 +46,7 @@ describe('docs/design/glossary.md', () => {
     expect(source).toMatch(new RegExp(`\\b${name}\\b`))
   })
 
-  test('has a pattern for banned synonyms that finds its samples', () => {
+  test('has a pattern for banned synonyms, and the pattern finds its samples', () => {
     for (const name of ['told', 'isTold', 'RoundTold', 'glance', 'insistOn', 'ECHO_PATIENCE_MS', 'echoesOf'])
       expect(name).toMatch(BANNED)
     for (const name of ['stored', 'toldest', 'echo', 'consistent', 'insister']) expect(name).not.toMatch(BANNED)

@@ -121,7 +121,7 @@ describe('an installation without development packages', () => {
   const others = Object.keys(scripts).filter(
     (name) => !['check', 'postinstall'].includes(name) && !alone.test(scripts[name] ?? ''),
   )
-  test.each(others)('is checked by npm run %s before it starts', (name) => {
+  test.each(others)('is detected by npm run %s before the script’s own command starts', (name) => {
     expect(scripts[name]).toMatch(
       /^node (?:scripts\/require-everything\.mjs && |--import \.\/scripts\/require-everything\.mjs )/,
     )

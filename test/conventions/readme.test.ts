@@ -150,7 +150,7 @@ describe('README.md', () => {
     expect(read('README.md').split('\n').length).toBeLessThan(250)
   })
 
-  test('ends only the program at the port of the tour', () => {
+  test('has a kill command that ends only the program that listens at the tour’s port', () => {
     expect(read('README.md')).not.toMatch(/pkill|killall/)
     const port = String(environment.shape.PORT.parse(undefined))
     expect(read('README.md')).toContain(`kill -9 $(lsof -t -i tcp:${port} -s tcp:listen)`)

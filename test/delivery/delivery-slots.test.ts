@@ -33,7 +33,7 @@ function ask(isExclusive: boolean, signal = never): { slot?: DeliverySlot | unde
   return asked
 }
 
-test('an exclusive delivery starts after the others have ended, and runs alone', async () => {
+test('an exclusive delivery starts after all other deliveries have ended, and runs alone', async () => {
   const [first, second] = [ask(false), ask(false)]
   const isExclusive = ask(true)
   await pass()

@@ -63,7 +63,7 @@ test("a channel that starts with the run follows the run's events; its state is 
   expect(await stored(id)).not.toHaveProperty('owner')
 })
 
-test('a channel that starts at the end is called once, and not earlier', async () => {
+test('a channel that starts at the end of a run is called once, and not before the end', async () => {
   const statuses: string[] = []
   await open({
     begins: 'end',
@@ -190,7 +190,10 @@ test('a delivery without a configured channel remains pending', async () => {
   expect(await stored(runId)).toMatchObject({ kind: 'gone', status: 'pending' })
 })
 
-/** Opens a stopped program's delivery, and a driver that starts only on hints, like the drivers of functions. */
+/**
+ * Stops a program that has a pending delivery. Then opens a driver that starts deliveries only on hints, as the
+ * functions on AWS do.
+ */
 async function openHinted(outcomes: readonly Outcome[]) {
   await open({ begins: 'end', deliver: async () => ({ retryAt: Date.now() + 900_000 }) })
   const id = await submit()

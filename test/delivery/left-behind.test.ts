@@ -94,7 +94,7 @@ test('a delivery that crashes its workers waits longer each time, and fails afte
   expect(reported).toMatchObject({ failed: ['a'], lines: ['a delivery has failed'] })
 })
 
-test('a driver also postpones a crashed delivery that it finds before the sweep', async () => {
+test('a driver that finds a crashed delivery before the sweep postpones the delivery', async () => {
   const { time, add, read, start, die } = await open()
   await add('a')
   await die()

@@ -54,7 +54,7 @@ const changesWith = (channels: Readonly<Record<string, string>>): readonly Chang
   },
 ]
 
-/** The assembly with the declared changes. Throws when one of them changes nothing. */
+/** The assembly with the declared changes. Throws if a declared change has no effect. */
 export function withDeclaredChanges(assembly: Assembly, channels: Readonly<Record<string, string>>): Assembly {
   const changes = changesWith(channels)
   const changed = new Set<Change>()

@@ -20,7 +20,7 @@ describe('nextId', () => {
     )
   })
 
-  test('keeps the time of the last id if it is ahead of the clock', () => {
+  test('keeps the time of the last id if that time is ahead of the clock', () => {
     fc.assert(
       fc.property(fc.nat(2 ** 40), fc.nat(2 ** 40), (before, now) => {
         const last = nextId(undefined, before)

@@ -44,7 +44,7 @@ export async function startS3(): Promise<Engine> {
     args: [
       ...[
         '-Xmx256m',
-        // DynamoDB Local has the same options, because its process also runs for minutes only.
+        // These are the options of DynamoDB Local, because both processes run for minutes only.
         '-XX:+UseSerialGC',
         '-XX:TieredStopAtLevel=1',
         `-Djava.io.tmpdir=${scratch}`,

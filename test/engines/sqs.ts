@@ -38,7 +38,7 @@ export async function startSqs(): Promise<Engine> {
     scratch,
     command: 'java',
     args: [
-      // DynamoDB Local has the same options, because its process also runs for minutes only.
+      // These are the options of DynamoDB Local, because both processes run for minutes only.
       ...['-Xmx256m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1'],
       ...[`-Djava.io.tmpdir=${scratch}`, `-Dconfig.file=${settings}`],
       ...['-cp', join(jars, '*'), 'org.elasticmq.server.Main'],

@@ -81,7 +81,7 @@ function fail(response: ServerResponse, { does }: Fault): void {
 
 async function ask(target: string, { method, path, headers, body }: ProxiedRequest): Promise<Reply> {
   const { hostname, port } = new URL(target)
-  // The host header stays the client's: signatures cover it.
+  // The client's host header is forwarded unchanged, because signatures cover the header.
   const outgoing = forward({ hostname, port, method, path, headers })
   outgoing.end(body)
   const [incoming] = (await once(outgoing, 'response')) as [

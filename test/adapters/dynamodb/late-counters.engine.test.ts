@@ -1,8 +1,9 @@
 /* Evidence, usage: On DynamoDB, a late first attempt of `steer` or of a counter update has no second effect. */
 /*
- * Usage is counted once, even if writes are repeated (promises L3, record 18). Before a run of about 29 agents
- * ends, the holder moves counters from the header to the run (`moveCounters`). It repeats the end of the run after 10 s, while
- * its first attempt is still in flight. The move of the first attempt may land between the read and the write of the second.
+ * Usage is counted once, even if writes are repeated (promises L3, record 18). Before a run of about 29 agents ends,
+ * the holder moves counters from the header to the run (`moveCounters`). If the first attempt to end the run is still
+ * in flight after 10 s, the holder repeats the end. The move of the first attempt may land between the read and the
+ * write of the second attempt.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { headerKey } from '../../../functions/adapters/dynamodb/keys.ts'

@@ -1,7 +1,8 @@
 /* Evidence, usage: On DynamoDB, a late first attempt of `steer` or of a counter update has no second effect. */
 /*
  * An operation of the run log is repeated if its first attempt gets no response. The second attempt returns the result
- * that the first one stored, even if the first one lands between the read and the write of the second.
+ * that the first attempt stored. This holds even if the first attempt lands between the read and the write of the
+ * second attempt.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { nextId } from '../../../functions/domain/ids.ts'

@@ -148,7 +148,7 @@ describe('a server that forgets its sessions', () => {
   )
 
   test.each(UNCLEAR)(
-    'field/mcp-session/%s: a call that may not be repeated fails, and the next call has a new session',
+    'field/mcp-session/%s: a call that must not be repeated fails, and the next call has a new session',
     async (_variant, refuse) => {
       const { server, execute } = await open(refuse)
       server.forget()

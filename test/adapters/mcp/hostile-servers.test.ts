@@ -53,7 +53,10 @@ async function opened(mcp: readonly McpServer[], more: Parameters<typeof connect
   return { tools, warnings, execute, kept: [...objects.values()].reduce((sum, { length }) => sum + length, 0) }
 }
 
-/** Limit of processor time. The servers of this test generate their texts on the same event loop. */
+/**
+ * Limit of processor time. The time includes the generation of texts by the servers of this test, which share the event
+ * loop.
+ */
 const PAUSE_MS = 1_000
 
 describe('an MCP server with an unusual tool list', () => {

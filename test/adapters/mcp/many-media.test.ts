@@ -33,7 +33,7 @@ function images(): object[] {
   })
 }
 
-test('a result with 20,000 images stores 64 of them, and its text names the others', async () => {
+test('a result with 20,000 images stores 64 of them, and states how many images it omits', async () => {
   scripted.play({ parts: [{ type: 'tool_call', id: 'c', name: 'evil__x', arguments: '{}' }] })
   const session = await scripted.newSession()
   await scripted.ask(session, 'go')

@@ -1,5 +1,5 @@
 /*
- * An MCP server lists a malformed tool. The agent gets the other tools, and a warning names the absent one.
+ * An MCP server lists a malformed tool. The agent gets the other tools, and a warning names the malformed tool.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { declaredTools } from '../../../functions/adapters/mcp/listed-tools.ts'

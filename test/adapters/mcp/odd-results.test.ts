@@ -1,5 +1,5 @@
 /*
- * An MCP server executed a call and returns a malformed result. The model gets its readable parts.
+ * An MCP server executed a call and returns a malformed result. The model gets the readable parts of the result.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { toolOutput } from '../../../functions/adapters/mcp/tool-result.ts'

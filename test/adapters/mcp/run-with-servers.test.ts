@@ -111,7 +111,7 @@ describe('a run with MCP servers', () => {
     )
   })
 
-  test('requests an approval only if the arguments fit the schema; other calls return to the model', async () => {
+  test('requests an approval only if the arguments fit the schema; other calls are returned to the model', async () => {
     const calls: string[] = []
     const { url } = await server(['order'], calls)
     const ask = (...args: string[]): Turn => ({

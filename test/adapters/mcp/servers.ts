@@ -34,7 +34,9 @@ export async function listen(listener: RequestListener): Promise<RunningServer> 
   }
 }
 
-/** Starts a server made with the official package. It calls `register` for each request to add its tools. */
+/**
+ * Starts a server made with the official package. For each request, the server calls `register`, which adds the tools.
+ */
 export async function startMcpServer(
   register: (server: McpServer) => void,
   seen: (headers: Headers, body: string) => void = () => undefined,

@@ -84,7 +84,7 @@ describe('a format with a schema', () => {
     expect(JSON.stringify(body)).not.toContain('"name":"json"')
   })
 
-  it('is a field and an instruction for other servers; with tools, it is only an instruction', async () => {
+  it('for an OpenAI-compatible server is a field and an instruction; beside tools, it is only an instruction', async () => {
     const provider = named('openai-compatible')
     const both = await bodyFor(provider, { responseFormat: typed })
     expect(fieldOf(both)).toMatchObject({ type: 'json_schema', json_schema: { name: 'place', strict: true } })
@@ -101,7 +101,7 @@ test('a format that the provider has rejected is described by the instructions',
   }
 })
 
-test('the format json_object is described for each provider, and is a field where one exists', async () => {
+test('the format json_object is described for each provider, and is a field if the provider has one', async () => {
   for (const provider of PROVIDERS) {
     const body = await bodyFor(provider, { responseFormat: anyObject })
     const field = provider.name.startsWith('openai') ? { type: 'json_object' } : undefined
@@ -115,7 +115,7 @@ describe.each([
   ['anthropic', 'anthropic/claude-sonnet-4-5', /"stop_sequences":\["END"\]/],
   ['bedrock', 'bedrock/amazon.nova-pro-v1:0', /"stopSequences":\["END"\]/],
 ])('%s', (name, model, expected) => {
-  it('gets the options of the request that it supports', async () => {
+  it('gets those options of the request that the provider supports', async () => {
     const options = { topP: 0.5, seed: 7, stop: ['END', '\n'] }
     expect(JSON.stringify(await bodyFor(named(name, model), { options }))).toMatch(expected)
   })

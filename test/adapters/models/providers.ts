@@ -17,7 +17,8 @@ export interface Provider {
   frames(completion: ScriptedCompletion, model?: string): readonly (string | Uint8Array)[]
   settings(url: string): ModelSettings
   /**
-   * Number of frames at the end that contain only usage numbers. A stream that ends before them still has a complete completion.
+   * Number of frames at the end that contain only usage numbers. A stream that ends before these frames still has a
+   * complete completion.
    */
   readonly tail: number
 }

@@ -40,7 +40,7 @@ const messagesOf = (body: Body): unknown[] => (body['messages'] ?? body['input']
 
 const toolChoiceOf = (body: Body): unknown => body['tool_choice'] ?? (body['toolConfig'] as Body)['toolChoice']
 
-/** A model of the provider that accepts a temperature. For the newest models, the packages omit it. */
+/** A model of the provider that accepts a temperature. For the newest models, the packages omit the temperature. */
 function plainModel({ name, model }: Provider): string {
   const plain: { readonly [provider: string]: string } = {
     openai: 'openai/gpt-4.1',
@@ -76,7 +76,7 @@ describe.each(PROVIDERS)('a request to $name', (provider) => {
     expect(second?.body).toBe(first?.body)
   })
 
-  it('begins with the bytes of the previous request’s messages within a run', async () => {
+  it('begins with the message bytes of the previous request of its run', async () => {
     const inRun = points(LOG).filter((log) => log.at(-1)?.runId === 'run-2')
     const requests = await sent(
       provider,
@@ -191,7 +191,7 @@ describe('a request to the Anthropic Messages API', () => {
     for (const id of ids) expect(id).toMatch(/^[a-zA-Z0-9_-]+$/)
   })
 
-  it('returns reasoning with its signature, even if it is a signature only', async () => {
+  it('returns reasoning with its signature, even if the reasoning consists of a signature only', async () => {
     const { body } = await bodyFor(provider, requestFor(LOG))
     expect(JSON.stringify(body)).toContain('{"type":"thinking","thinking":"let me think","signature":"c2lnMQ=="}')
     expect(JSON.stringify(body)).toContain('{"type":"thinking","thinking":"","signature":"c2lnMg=="}')

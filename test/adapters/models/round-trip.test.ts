@@ -41,8 +41,8 @@ async function ask(model: Model, log: readonly Message[]): Promise<Completion> {
 }
 
 /**
- * Sends a request, stores the completion through JSON as the stores do, adds results of its calls, and sends the next
- * one. Returns both bodies.
+ * Sends a request, stores the completion through JSON as the stores do, and adds results of the completion's calls.
+ * Then sends the next request. Returns the bodies of both requests.
  */
 async function twoRounds(provider: Provider): Promise<string[]> {
   const headers = { 'content-type': provider.contentType }

@@ -10,7 +10,10 @@ import { nextIds } from '../../../functions/domain/ids.ts'
 import { withEngines } from '../../engines/with-engines.ts'
 import { changesOf, openSearchHarness, type OpenSearchHarness } from './harness.ts'
 
-/** Factor by which the clock is faster than real time. The builders' waits of several seconds then delay the tests less. */
+/**
+ * Factor by which the clock is faster than real time. The factor shortens the builders' waits, which last several
+ * seconds.
+ */
 const SPEED = 20
 const [messageId = ''] = nextIds(undefined, 1_750_000_000_000, 1)
 const KEY = { tenant: 'acme', session: 's-1' }

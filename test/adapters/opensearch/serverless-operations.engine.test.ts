@@ -71,7 +71,7 @@ withEngines(['opensearch'], ({ opensearch }) => {
     })
   })
 
-  test('an engine that replaces a newer version of a document with an older one is refused', async () => {
+  test('an engine that lets an older version of a document replace a newer version is refused', async () => {
     const proxy = await startProxy(opensearch)
     const harness = openSearchHarness(opensearch, new Client({ node: proxy.endpoint, maxRetries: 0 }))
     proxy.decide(({ path, body }) =>

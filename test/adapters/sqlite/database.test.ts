@@ -30,7 +30,7 @@ describe('a database file', () => {
       while (Date.now() < Number(at));
       const database = openDatabase(path)
       transaction(database, () => write(database, ${JSON.stringify(insertKey)}, name, name, 't', 0, '{}'))`
-    // A start time after which every process has loaded the module, so that all open the file at once.
+    // A start time by which every process has loaded the module, so that all open the file at once.
     const at = Date.now() + 1_500
     const run = promisify(execFile)
     const processes = ['a', 'b', 'c', 'd', 'e', 'f'].map((name) =>
@@ -49,7 +49,7 @@ describe('a database file', () => {
     database.close()
   })
 
-  test('is refused unchanged if a newer program wrote it', () => {
+  test('is refused and stays unchanged if a newer program wrote it', () => {
     const path = join(folder, 'newer.sqlite')
     const database = openDatabase(path)
     database.exec('PRAGMA user_version = 99')
@@ -91,7 +91,7 @@ describe('a database file', () => {
     expect(() => openDatabase(DATABASE_MODULE.replace('file://', ''))).toThrow(/not a database/)
   })
 
-  test('fails a write with a retryable error after waiting too long for another process', () => {
+  test('that another process keeps locked fails a write with a retryable error', () => {
     const path = join(folder, 'busy.sqlite')
     const [first, second] = [openDatabase(path), openDatabase(path)]
     second.exec('PRAGMA busy_timeout = 20')

@@ -80,7 +80,7 @@ test('a folder that cannot be created causes an error', () => {
   expect(() => lockProcess(join(folder, 'file'))).toThrow(/EEXIST/)
 })
 
-test('a file that another process removes before it is locked is replaced by a new one', async () => {
+test('if another process removes a file before it is locked, a new file replaces it', async () => {
   const source = `import { workerData, parentPort } from 'node:worker_threads'
     const { forEachEndedProcess } = await import(${MODULE})
     parentPort.postMessage('ready')

@@ -39,7 +39,7 @@ test('no schedule with imported turns and fast clocks breaks a promise of the se
   expect(schedules).toBe(100)
 })
 
-test('no schedule of delivering processes and of lost hints, claims and responses breaks a promise of deliveries', async () => {
+test('no schedule in which delivering processes lose hints, claims and responses breaks a promise of deliveries', async () => {
   const kind = deliverySchedules({ createDeliveryDriver, hintDueDeliveries })
   const found = await explore(sqliteMemoryEngine(), kind, { schedules: 150, steps: 160, seed: SEED, shrink: false })
   const { failure } = found

@@ -30,7 +30,7 @@ withEngines(['sqs'], ({ sqs }) => {
 
   runQueueContract('SQS', async () => open(await makeQueue()))
 
-  test('each hint reaches one handler, even if it was sent before the consumer started, and is then deleted', async () => {
+  test('each hint, even one sent before the consumer started, reaches one handler and is deleted afterwards', async () => {
     const queueUrl = await makeQueue()
     const [first, second] = [open(queueUrl), open(queueUrl)]
     const seen: string[] = []

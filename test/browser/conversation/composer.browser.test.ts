@@ -157,7 +157,7 @@ describe('while the server is down', () => {
   })
 })
 
-test('the page warns that a message cancels the waiting calls, also in screen readers', async () => {
+test('the page warns, also in screen readers, that a message cancels the waiting calls', async () => {
   const { page } = await openSession()
   expect(await field(page).getAttribute('aria-describedby')).toBeNull()
   await say(page, 'publish the report')
@@ -173,7 +173,7 @@ test('the page warns that a message cancels the waiting calls, also in screen re
 })
 
 describe('an input to a run', () => {
-  test('is stored once if its response is lost and it is sent again', async () => {
+  test('is stored once if the response is lost and the page sends the input again', async () => {
     const { page, id } = await openSession()
     await say(page, 'wait 8 seconds')
     await log(page).getByText('demo_wait(seconds=8)').waitFor()
@@ -191,7 +191,7 @@ describe('an input to a run', () => {
     expect((await opened.client.listRuns(id)).data.length).toBe(2)
   })
 
-  test('is shown while it is queued, also in a window opened later, and after it ran', async () => {
+  test('is shown while the input is queued, also in a window opened later, and after the input ran', async () => {
     const { page, id } = await openSession()
     await say(page, 'wait 9 seconds')
     await log(page).getByText('demo_wait(seconds=9)').waitFor()

@@ -18,9 +18,9 @@ export interface NextApp {
   readonly url: string
   /** Errors of the pages, and forbidden requests: those with the key, and those to other hosts. */
   readonly complaints: string[]
-  /** The key that the example's route adds. */
+  /** The key that the example's route adds to each request. */
   readonly key: string
-  /** A client of the program that has the key. */
+  /** A client that sends the key to the program. */
   readonly client: Client
   show(path: string, options?: BrowserContextOptions): Promise<Page>
   close(): Promise<void>

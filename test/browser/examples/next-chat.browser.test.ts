@@ -67,7 +67,7 @@ describe.runIf(isWhole)('the example next-chat', () => {
     expect(log.filter(({ role }) => role === 'user')).toHaveLength(3)
   })
 
-  test('does not cancel a run on a reload, and then resumes the run', async () => {
+  test('does not cancel a run when the page is reloaded, and resumes the run after the reload', async () => {
     const page = await app.show('/')
     await send(page, 'wait 5 seconds')
     await page.getByText('demo_wait').waitFor()

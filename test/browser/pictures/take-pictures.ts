@@ -38,7 +38,7 @@ let behind = 0
 const system = createSystemClock()
 const clock = { ...system, now: () => system.now() - behind }
 
-/** Returns the step that follows the newest input and the completions after that input. */
+/** Returns the next step of the newest input. The number of completions after the input selects the step. */
 function nextStep({ messages }: ModelRequest): Step {
   const at = messages.findLastIndex(({ role }) => role === 'user')
   const [part] = messages[at]?.parts ?? []

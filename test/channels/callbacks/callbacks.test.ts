@@ -195,7 +195,7 @@ test('a body over 256 KB has pointers in place of long results, and contains all
   expect(body).toContain('All read.')
 })
 
-test('the body of a run cancelled before its start has its input, truncated if too long', async () => {
+test('the callback of a run that was cancelled before its start contains the input, truncated if too long', async () => {
   const held = heldTurn()
   await open([held.turn])
   const key = { tenant: 'default', session: 's' }

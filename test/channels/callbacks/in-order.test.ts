@@ -19,7 +19,7 @@ afterEach(async () => {
   await receiver.close()
 })
 
-test('run.paused is sent before run.completed by a process that takes over the delivery', async () => {
+test('a process that takes over a delivery sends run.paused before run.completed', async () => {
   const channels = channelSettings({ webhooks: {}, callbacks: { crm: { url: receiver.url, secret: '${secret:CRM}' } } })
   const secrets = async () => (name: string) => (name === 'CRM' ? SECRET : undefined)
   let ahead = 0

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { callbackBody } from '../../../functions/http/v1/callbacks/body.ts'
 import { expectJson, openHttpHarness } from '../../http/harness.ts'
 
-test('a body has the output of its run, unless the output makes it too long', async () => {
+test('a body has the output of its run, unless the output makes the body too long', async () => {
   const [short, long] = ['{"a": 1.0}', JSON.stringify({ a: 'x'.repeat(300_000) })]
   const harness = await openHttpHarness({ script: [{ text: short }, { text: long }] })
   await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's' })

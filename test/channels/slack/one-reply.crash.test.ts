@@ -130,7 +130,7 @@ const callsOf = (count: number, ask: () => Asked, name: string) =>
 
 describe('a process that dies at a call to Slack leaves one reply with the whole text', () => {
   test.each([
-    // Calls of a reply: the bot's identity, the status, the stream, two chunks, its end, and the status again.
+    // Calls of a reply: the bot's identity, the status, the stream, two chunks, the stream's end, and the status again.
     ...callsOf(7, askAlone, 'a direct message'),
     // Calls for the bot's identity, the thread and the file in any order, and the status.
     ...callsOf(4, askInThread, 'a mention with a file in a thread'),

@@ -46,6 +46,6 @@ test('the first words are sent immediately', async () => {
   const waited = performance.now() - said
   over.resolve()
   await expect.poll(pending).toBe(0)
-  // The first words are shown at once. The next regular update of the reply might come only after a second.
+  // The first words are shown at once, not with the next regular update, which might come a second later.
   expect(waited).toBeLessThan(750)
 })

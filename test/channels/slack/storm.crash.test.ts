@@ -85,7 +85,7 @@ test(
       await Promise.all([slack.close(), place.remove()])
     }
 
-    /** Answers in the log that the thread's replies must show. */
+    /** Returns the log's answers. The thread's replies must show exactly these answers. */
     async function answersOf(session: string): Promise<string> {
       const messages = (await programs[0]?.client.messages(session)) ?? []
       const texts = Map.groupBy(

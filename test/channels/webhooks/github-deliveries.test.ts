@@ -96,7 +96,7 @@ test('the first ping of a webhook is acknowledged and ignored', async () => {
   expect(await send('ping', 'ping', pingDelivery)).toMatchObject({ status: 200, body: { ignored: true } })
 })
 
-test("GitHub's documented example passes the signature check, and fails it without the last letter of its body", async () => {
+test("GitHub's documented example passes the signature check, and fails the check without the last letter of its body", async () => {
   await open()
   const { body, signature } = SIGNED_EXAMPLE
   expect((await send('issues', 'example', body, signature)).status).toBe(400)

@@ -1,6 +1,6 @@
 /*
- * A webhook names its session by a number above 2^53, such as an order id. Each number gets its own session, and the text keeps
- * the numbers unchanged (10.00 too).
+ * A webhook names its session by a number above 2^53, such as an order id. Each number gets its own session, and the
+ * text keeps all numbers unchanged, such as 10.00.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startScriptedProgram } from '../../e2e/scripted-program.ts'

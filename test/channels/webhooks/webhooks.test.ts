@@ -93,7 +93,7 @@ async function inputs(session: string): Promise<string[]> {
   return messages.map(({ parts }) => parts.map((part) => ('text' in part ? part.text : '')).join(''))
 }
 
-test('a signed delivery is accepted at once, as an input of the session that it names', async () => {
+test('a signed delivery is accepted at once, as an input of the session that the delivery names', async () => {
   await open()
   const sent = await sendSigned('orders', { id: 7, items: [{ name: 'pen' }] })
   expect(sent).toEqual({
@@ -204,7 +204,7 @@ test('owners that are too long are truncated, and stay distinct if they differ o
   for (const owner of owners) expect(owner?.length === 256 && owner.isWellFormed()).toBe(true)
 })
 
-test("another owner's session gets no messages of a conversation, even if it has the conversation's id", async () => {
+test("another owner's session gets no messages of a conversation, even if that session has the conversation's id", async () => {
   await open()
   const make = (session: string, owner: string, ownerBound: boolean) =>
     harness.ports.sessions.create({
@@ -221,7 +221,7 @@ test("another owner's session gets no messages of a conversation, even if it has
     (await sendSigned('owned', { id, text: 'for ada alone', who }, { id: `m-${id}-${who}` })).status
   expect([await deliver('1', 'ada'), await deliver('2', 'ada'), await deliver('3', 'ada')]).toEqual([202, 202, 202])
   expect((await harness.ports.reader.runs({ tenant: 'default', session: 's-1' }, { limit: 9 })).runs).toEqual([])
-  // The webhook continues a session that it created, even if another client has used it.
+  // The webhook continues a session that it created, even if another client has used the session.
   expect(await deliver('4', 'ada')).toBe(202)
   await harness.ports.sessions.bindToOwner({ tenant: 'default', session: 's-4' })
   expect(await deliver('4', 'eve')).toBe(202)

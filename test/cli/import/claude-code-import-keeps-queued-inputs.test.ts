@@ -1,6 +1,6 @@
 /*
- * Claude Code stores what a person types while the model works as a queued command. An import stores this text once, in order, as
- * an input, and a search finds it.
+ * If a person types while the model works, Claude Code stores the text as a queued command. An import stores this text
+ * once, in order, as an input, and a search finds it.
  */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

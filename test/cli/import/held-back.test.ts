@@ -10,7 +10,9 @@ let folder: string
 beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), 'tooltrail-held-back-'))))
 afterEach(() => rmSync(folder, { recursive: true }))
 
-/** A session file of Claude Code with an input and these completions. Its last write was this long ago. */
+/**
+ * A session file of Claude Code with an input and these completions. The file was last written `hoursAgo` hours ago.
+ */
 function write(session: string, hoursAgo: number, ...completions: readonly object[]): void {
   const path = join(folder, `${session}.jsonl`)
   const lines = [{ role: 'user', content: 'go' }, ...completions.map(completion)].map((message, second) => ({
@@ -36,7 +38,7 @@ function dryRun(): string {
   return spawnSync(process.execPath, words, { encoding: 'utf8' }).stdout
 }
 
-test('an import reports how many messages it holds back, because their file is still changing', () => {
+test('an import reports how many messages it holds back while their file is still changing', () => {
   write('a', 0, TEXT)
   expect(dryRun()).toBe(
     '1 file read; to take: 1 message in 1 session, with what is there already\n1 message held back: the file is still changing\n',

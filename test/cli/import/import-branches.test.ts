@@ -170,7 +170,7 @@ describe.each(['openai', 'ai-sdk', 'native'] as const)('a changed file of %s', (
   })
 })
 
-test('a message that an earlier version stored with rounded numbers is found again', () => {
+test('a message that an earlier version stored with rounded numbers is recognised', () => {
   const call = (text: string) => ({ id: 'c', name: 'pay', arguments: text })
   const own = digestOf(
     { role: 'assistant', parts: [], toolCalls: [call('{"id":9007199254740993,"total":10.00}')] },

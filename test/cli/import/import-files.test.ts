@@ -145,7 +145,7 @@ describe('sessions of Claude Code', () => {
     ])
   })
 
-  test('with many invalid lines are reported by the first ten of these and a count of the others', async () => {
+  test('with many invalid lines cause a report of the first ten lines and a count of the others', async () => {
     const path = writeOld('notes.jsonl', `${'no JSON\n'.repeat(300)}${returned('nobody', 'x')}`)
     await run('claude-code')
     const reported = (line: number): string => `${path}:${line}: is not JSON`
@@ -274,7 +274,7 @@ test('chat logs, UI messages and exports are imported', async () => {
   expect(await log('native-origin')).toHaveLength(2)
 })
 
-test('the command prints counts, damage and mistakes, each with its exit code', async () => {
+test('the command prints counts, damage and mistakes, and each case has its own exit code', async () => {
   const { folder } = importing
   write('x.jsonl', `${said('hello')}{torn\n`)
   const command = (...words: string[]) =>

@@ -107,19 +107,22 @@ async function messagesOf(
 test.each([
   ['claude-code', SESSION, 1],
   ['codex', CODEX, 0],
-] as const)('messages read from a growing file of %s never change, whenever it is read', async (kind, lines, open) => {
-  const path = join(folder, `${kind}-${ID}.jsonl`)
-  const whole = await messagesOf(kind, path, lines, { idle: DAY_MS })
-  let most = 0
-  for (let count = 1; count <= lines.length; count++) {
-    const taken = await messagesOf(kind, path, lines.slice(0, count), { idle: 0 })
-    expect(taken, `${count} lines`).toEqual(whole.slice(0, taken.length))
-    expect(taken.length, `${count} lines`).toBeGreaterThanOrEqual(most)
-    most = taken.length
-  }
-  // The file does not say that this completion is complete.
-  expect(most).toBe(whole.length - open)
-})
+] as const)(
+  'messages read from a growing file of %s never change, whenever the file is read',
+  async (kind, lines, open) => {
+    const path = join(folder, `${kind}-${ID}.jsonl`)
+    const whole = await messagesOf(kind, path, lines, { idle: DAY_MS })
+    let most = 0
+    for (let count = 1; count <= lines.length; count++) {
+      const taken = await messagesOf(kind, path, lines.slice(0, count), { idle: 0 })
+      expect(taken, `${count} lines`).toEqual(whole.slice(0, taken.length))
+      expect(taken.length, `${count} lines`).toBeGreaterThanOrEqual(most)
+      most = taken.length
+    }
+    // The file does not say that this completion is complete.
+    expect(most).toBe(whole.length - open)
+  },
+)
 
 test('a resumed sub-agent belongs to the resuming call; after a day without a result, to its first call', async () => {
   const path = join(folder, `open-${ID}.jsonl`)

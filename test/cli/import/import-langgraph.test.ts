@@ -131,7 +131,7 @@ test('a damaged checkpoint is reported, and all others are imported; another kin
   expect(await run()).toMatchObject({ files: 0, failed: 1 })
 })
 
-test('a database that an agent writes to counts as in use, even if its file is unchanged', async () => {
+test('a database that an agent writes to counts as in use, even if the database file is unchanged', async () => {
   const database = new DatabaseSync(path)
   database.exec('PRAGMA journal_mode = WAL; DELETE FROM writes')
   importing.old(NAME)

@@ -65,7 +65,7 @@ test('a key with only the scope write is rejected before anything is stored', as
   expect(asked).toEqual(['GET'])
 })
 
-test('an error of one file is reported with its name, and the others are imported', async () => {
+test('an error of one file is reported with the file’s name, and the other files are imported', async () => {
   const reported = await against(...problem(422, 'invalid_request', 'the request is not valid'))
   expect(reported).toMatch(/^1 0 files read; new: 0 messages in 0 sessions\n/)
   expect(reported.match(/\d+\.jsonl: the request is not valid\n/gu)).toHaveLength(20)

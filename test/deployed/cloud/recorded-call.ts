@@ -113,7 +113,7 @@ function s3Permissions({ method, path, body }: ProxiedRequest): readonly Recorde
 
 /**
  * Name of each operation in the data access policies of a serverless collection, as its documentation lists them. A
- * caller of a collection also needs `aoss:APIAccessAll` on it.
+ * caller of a collection also needs `aoss:APIAccessAll` on the collection.
  */
 const SEARCH_ACTIONS: readonly (readonly [RegExp, string])[] = [
   [/^(GET|POST) \/[^/]+\/_(search|count|msearch|mget|termvectors|validate\/query)$/, 'ReadDocument'],

@@ -15,7 +15,7 @@ import { found, hitsOf, put, said } from './inputs-and-hits.ts'
 
 const APP = `tooltrail-${ENVIRONMENT}-app`
 const STACKS = ['data', 'search', 'app'].map((part) => `tooltrail-${ENVIRONMENT}-${part}`)
-/** Time limit of attempts that all fail. No promise covers it. */
+/** Time limit of attempts that all fail. No promise covers this time. */
 const GIVEN_UP_MS = 180_000
 /** Number of attempts for a hint, as in the queue's template. */
 const HINT_ATTEMPTS = 5

@@ -81,7 +81,10 @@ export function declareHistory(system: () => System): void {
   })
 }
 
-/** Deletes a session with an image. Then writes an object of it, like a holder that has not noticed the deletion. */
+/**
+ * Deletes a session with an image. Then writes an object of this session, like a holder that has not noticed the
+ * deletion.
+ */
 export async function deleteAndWriteLate({ client, deployment, engines }: System): Promise<void> {
   await client.post('/v1/sessions', { id: 'late' })
   await client.post('/v1/sessions/late/messages', { content: [{ type: 'text', text: 'what time is it' }, IMAGE] })

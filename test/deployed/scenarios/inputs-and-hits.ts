@@ -4,7 +4,9 @@ import { dynamodbClient } from '../../engines/clients.ts'
 import type { System } from '../system.ts'
 import { within } from './within.ts'
 
-/** Promise of the specification for a serverless collection, in milliseconds. */
+/**
+ * Time that the specification promises for finding a new text in a serverless collection, in milliseconds.
+ */
 export const FOUND_MS = 60_000
 
 /** A row of a message. */

@@ -63,7 +63,7 @@ export function declareRuns(system: () => System, killed: () => KilledRun): void
   })
 }
 
-/** Starts a run, lets its worker hang in a tool, and kills it, like the loss of a machine. */
+/** Starts a run, lets its worker hang in a tool, and kills the worker, like the loss of a machine. */
 export async function killWorkerInTool({ client, functions: { Worker: worker } }: System): Promise<KilledRun> {
   await client.post('/v1/sessions', { id: 'killed', owner: 'killer' })
   worker.disturb((service) => (service === 'opensearch' ? { kind: 'silence' } : undefined))

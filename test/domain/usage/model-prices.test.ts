@@ -5,7 +5,7 @@ import { NO_USAGE } from '../../../functions/domain/usage/usage.ts'
 const MILLION = 1_000_000
 const usage = { ...NO_USAGE, inputTokens: MILLION, outputTokens: MILLION }
 
-test('a model has one price under its name and its dated name, as providers report it', () => {
+test('a model has one price under its plain name and under the dated name that providers report', () => {
   expect(costOf('openai/gpt-5.4', usage)).toBe(17.5)
   expect(costOf('openai/gpt-5.4-2026-03-05', usage)).toBe(17.5)
   expect(costOf('openai/gpt-5.4-mini-2026-03-05', usage)).toBe(5.25)

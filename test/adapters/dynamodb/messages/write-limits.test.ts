@@ -44,7 +44,7 @@ describe('texts of one write', () => {
   })
 })
 
-/** Sizes around the limits, in letters of one byte and of three. */
+/** Texts whose sizes are around the limits. Each consists of letters of one byte or of three bytes. */
 const content = fc
   .tuple(fc.constantFrom('x', '漢', '\u0000', '"'), fc.constantFrom(0, 10, 25_000, 51_200, 150_000, 400_000))
   .map(([letter, length]) => letter.repeat(length))

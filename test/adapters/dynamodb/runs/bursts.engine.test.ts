@@ -50,8 +50,8 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
 })
 
 /**
- * Refuses the next transactions, as if another transaction wrote the same item. DynamoDB refuses such transactions; DynamoDB
- * Local does not.
+ * Refuses the next transactions, as if another transaction wrote the same item. DynamoDB refuses transactions that
+ * conflict; DynamoDB Local does not.
  */
 function conflictWith(client: DynamoDBClient, conflicts: { left: number; met: number }): void {
   client.middlewareStack.add(

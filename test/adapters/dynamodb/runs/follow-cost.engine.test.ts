@@ -34,9 +34,9 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
     bus: createEventBus(),
   })
 
-  /** Measures the read units per second of consumers that have already read everything. */
+  /** Measures the read units per second of consumers that have read all stored events. */
   async function unitsASecond(): Promise<number> {
-    // A consumer that starts during a shared read causes one additional read. This wait covers it.
+    // A consumer that starts during a shared read causes one additional read, which ends during this wait.
     await sleep(1_500)
     const begun = performance.now()
     meter.units = 0

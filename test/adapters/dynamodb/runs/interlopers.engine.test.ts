@@ -78,7 +78,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       expect(await header(fixture)).not.toHaveProperty('cancel')
     })
 
-    test('taking a lease fails if another process took and released it, because that process used the generation', async () => {
+    test('taking a lease fails if another process took the lease, used its generation and released it', async () => {
       const fixture = await open()
       const { lease } = await startRun(fixture)
       await fixture.lease.release(lease)
@@ -92,7 +92,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       expect((await header(fixture)).generation).toBeGreaterThan(seen.generation + 1)
     })
 
-    test('taking a lease fails if its previous holder stores a notice meanwhile, and the notice is kept', async () => {
+    test('if a lease’s previous holder stores a notice, taking the lease fails and the notice is kept', async () => {
       const fixture = await open()
       const { lease } = await startRun(fixture)
       fixture.clock.advance(LEASE_MS + 1)

@@ -20,7 +20,7 @@ const CALLS = 60
 withEngines(['dynamodb'], ({ dynamodb }) => {
   describe('results for more calls than one write can store', () => {
     let stores: Stores
-    /** Called for each write in place of the write itself. By default, it sends the write. */
+    /** Called instead of each write. The default sends the write. */
     let atWrite = (send: () => Promise<unknown>): Promise<unknown> => send()
     beforeAll(async () => {
       const between = <Sent>(send: () => Promise<Sent>, kind?: 'read' | 'write') =>

@@ -120,7 +120,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       expect(await positions.read('of-a-test')).toBe('123')
     })
 
-    test('silently creates a new iterator at the same position when one has expired', async () => {
+    test('silently replaces an expired iterator by a new iterator at the same position', async () => {
       const { dependencies, proxy, write, seen, warnings, errors } = await harness()
       await write('a')
       const poller = startStreamPoller(dependencies)
@@ -136,7 +136,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       expect([seen.join(''), warnings, errors]).toEqual(['ab', [], []])
     })
 
-    test('retries once silently if the oldest record was dropped before the read; then reports an error', async () => {
+    test('if the oldest record was dropped before the read, retries once silently and then reports an error', async () => {
       const { dependencies, proxy, write, seen, warnings, errors } = await harness()
       await write('a')
       let refusals = 1

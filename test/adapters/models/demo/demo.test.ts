@@ -136,7 +136,7 @@ describe('the demo model', () => {
     for (const phrase of ['publish', 'search history', 'wait 20', 'delegate']) expect(help).not.toContain(phrase)
   })
 
-  it('lists its phrases in its help and mentions the help for other inputs', async () => {
+  it('lists its phrases when asked for help, and answers other inputs with a hint to ask for help', async () => {
     const help = text(await completion(request([user('help')])))
     for (const phrase of ['what time is it', 'publish', 'long report', 'wait 20', 'fail once'])
       expect(help).toContain(phrase)

@@ -1,5 +1,5 @@
 /* Evidence, search: Over all pages of a search, both indexes find prefixes, inner parts of words, and symbols. */
-/* A part of a name, such as "node.j" or "oo-bar", finds the texts that contain the name. OpenSearch does the same. */
+/* A part of a name, such as "node.j" or "oo-bar", finds the texts that contain the name, as in OpenSearch. */
 import { expect, test } from 'vitest'
 import { createSystemClock } from '../../../../functions/adapters/memory/system-clock.ts'
 import { openDatabase, transaction } from '../../../../functions/adapters/sqlite/database.ts'

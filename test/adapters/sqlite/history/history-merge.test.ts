@@ -190,7 +190,7 @@ describe('the SQLite history', () => {
     ).toBe(100)
   })
 
-  test('the claim of a call marks no message, because it changes no text', async () => {
+  test('the claim of a call marks no message as pending, because a claim changes no text', async () => {
     const { log } = writeLog().assistant(callTo('shell', '{}')).result(0, 'done')
     store(log)
     await projection.merge()

@@ -108,7 +108,7 @@ describe('messages that are durable and not yet in the full-text tables', () => 
     expect(indexed()).toBe(0)
   })
 
-  test('are removed and counted with their message', async () => {
+  test('can be removed, and the removal counts their documents', async () => {
     const { database, projection, store, find, pending } = open()
     store('m1', 'a zebra')
     store('m2', 'another zebra')

@@ -120,7 +120,7 @@ describe('messages that an earlier version indexed', () => {
   }
   const marks = (): number => readOne<{ n: number }>(database, 'SELECT count(*) AS n FROM historyMarks')?.n ?? 0
 
-  test('are retried with growing delays until all are indexed', async () => {
+  test('are indexed again; failed attempts are repeated with growing delays', async () => {
     meanwhile = () => {
       if (waits.length < 8) throw new Error('the disk is full')
     }
@@ -130,7 +130,7 @@ describe('messages that an earlier version indexed', () => {
     expect([needsReindex(database), marks()]).toEqual([false, 0])
   })
 
-  test('remain marked for the next start when the program stops during a wait', async () => {
+  test('remain marked as pending for the next start when the program stops during a wait', async () => {
     meanwhile = () => {
       throw new Error('the disk is full')
     }

@@ -106,7 +106,7 @@ describe('the stored vocabulary of SQLite', () => {
     expect([known(), pieces()]).toEqual([[], 2])
   })
 
-  test('contains a removed word again when its session uses it again', async () => {
+  test('contains a removed word again when the session uses the word again', async () => {
     say({ session: 's-1', message: 'm-1', text: 'a zebra' })
     say({ session: 's-1', message: 'm-1', text: 'a horse' })
     say({ session: 's-2', message: 'm-2', text: 'a zebra' })
@@ -225,7 +225,7 @@ describe('the stored vocabulary of SQLite', () => {
     expect(knownTo('ann')).toEqual([...first, ...second])
   })
 
-  test('loses words of owners whose sessions an older program deleted, at the next start', () => {
+  test('loses, at the next start, the words of owners whose sessions an older program deleted', () => {
     const old = new DatabaseSync(':memory:')
     migrate(old, MIGRATIONS.slice(0, MIGRATIONS.indexOf(HISTORY_PENDING_WORDS_SCHEMA)))
     old.exec(`INSERT INTO historyTenants (id, tenant) VALUES (1, 'acme');

@@ -65,14 +65,14 @@ async function mergeAnd(then: () => void): Promise<void> {
 }
 
 describe('pending words', () => {
-  test('are stored for all messages, and no message remains marked', async () => {
+  test('are stored for all messages, and no message remains marked as pending', async () => {
     const ids = store(MANY)
     await mergeAnd(() => expect(count('historyMarks')).toBe(MANY))
     expect([count('historyMarks'), count('historyDocuments'), count('historyVocabulary')]).toEqual([0, MANY, MANY + 2])
     expect(await find('wrod7x')).toEqual([ids[7]])
   })
 
-  test('are stored later if the first attempt fails: their messages remain marked', async () => {
+  test('are stored later if the first attempt fails, because their messages remain marked as pending', async () => {
     const ids = store(MANY)
     database.exec(`CREATE TEMP TRIGGER full BEFORE INSERT ON historyVocabulary BEGIN SELECT RAISE(ABORT, 'full'); END`)
     await expect(projection.merge()).rejects.toThrow('full')
@@ -156,7 +156,7 @@ describe('pending words', () => {
     expect(await find('wrod7x')).toEqual([ids[7]])
   })
 
-  test('keep the mark of their message until each of two writers has stored them', () => {
+  test('leave their message marked as pending until each of two writers has stored its words', () => {
     store(1)
     const [first, second] = [createPendingMessages(database), createPendingMessages(database)]
     for (const pending of [first, second]) pending.add(1, 5)

@@ -144,7 +144,7 @@ describe('the history index and the log', () => {
     expect(marks()).toEqual([])
   })
 
-  test('both remain unchanged if a message cannot be marked', async () => {
+  test('both remain unchanged if a message cannot be marked as pending', async () => {
     const opened = open()
     const { sessions, inbox, lease, reader, database } = opened
     await sessions.create({ ...KEY, agent: 'helper', metadata: {} })

@@ -21,7 +21,7 @@ import type {
 } from '../../../../functions/domain/messages/message.ts'
 import { NO_USAGE } from '../../../../functions/domain/usage/usage.ts'
 
-/** Any UTF-16 text, including lone surrogates and NUL. A part of the texts is long. */
+/** Any UTF-16 text, including lone surrogates and NUL. Some texts are long. */
 const text = fc.oneof(
   fc.string({ unit: 'binary' }),
   fc.array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 8 }).map((units) => String.fromCharCode(...units)),

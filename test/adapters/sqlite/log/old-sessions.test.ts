@@ -95,7 +95,7 @@ test('a session of an earlier version shows its title, times and count, and the 
   expect((await sessions.list({ tenant, limit: 10, q: 'words' })).sessions).toEqual([before[1]])
 })
 
-test('the next write of a session of an earlier version stores its title and continues its count', async () => {
+test('the next write to a session of an earlier version stores its title and continues its message count', async () => {
   storeOld('talked', 10 * HOUR, {}, [2_000, 3_000, 4_000, 5_000])
   const { sessions, inbox, clock } = openMigrated()
   const key = { tenant, session: 'talked' }

@@ -13,7 +13,10 @@ afterEach(() => harness.close())
 const USED_UP = 'What may be used in a day is used up. Please ask again after midnight (UTC).'
 const THREAD = '1700000001.000100'
 
-/** Opens a program for a tenant with a budget of one token per day. An added last turn uses up this budget. */
+/**
+ * Opens a program for a tenant with a budget of one token per day. A turn that is appended to `script` uses up this
+ * budget.
+ */
 const open = async (...script: Turn[]): Promise<void> =>
   void (harness = await openSlackHarness({
     script: [...script, { text: 'Hi.' }],
@@ -58,7 +61,7 @@ test('a notice that Slack rejected is posted when the message is delivered again
   expect(notices('D1', THREAD)).toEqual([USED_UP])
 })
 
-test('a message with a file is refused for the budget after its file was read', async () => {
+test('a message whose file was read from Slack is refused if the budget is used up', async () => {
   await open()
   await ask(THREAD, 'hello')
   await replied(THREAD)
@@ -71,7 +74,7 @@ test('a message with a file is refused for the budget after its file was read', 
   expect(harness.http.requests).toHaveLength(1)
 })
 
-test('the Retry button starts no run over the budget, and is replaced by the reason', async () => {
+test('if the budget is used up, the Retry button starts no run, and the reason replaces the button', async () => {
   const failing: Turn = async function* () {
     yield { type: 'text.delta', part: 0, text: '' }
     throw new ModelError('invalid_request', 'no', { retryable: false })

@@ -140,7 +140,7 @@ async function livesFor(milliseconds: number, count: number, time: { at: number 
   server.send({ type: 'disconnect', reason: 'refresh_requested' })
 }
 
-test('a new connection is opened at once when Slack announces the end of a long-lived one', async () => {
+test('when Slack announces the end of a long-lived connection, a new connection is opened at once', async () => {
   const { clock, pass } = heldClock()
   const time = { at: 1_000_000 }
   const warnings = listen([server.host], { ...clock, now: () => time.at })
@@ -177,7 +177,7 @@ test('events are accepted as before after a reconnection', async () => {
   await expect.poll(() => server.received).toEqual([{ envelope_id: 'e1' }])
 })
 
-test('a silent connection is replaced after a timeout, whether it closes or not', async () => {
+test('a silent connection is replaced after a timeout, whether or not the connection closes', async () => {
   const { clock, pass } = heldClock()
   listen([server.host], clock)
   await opened(1)

@@ -106,7 +106,7 @@ test("Slack gets no text of a failed call, a failed run, a member, or a member's
   expect(words.filter((word) => !reported.includes(`SECRET-${word}`))).toEqual(['PROGRESS'])
 })
 
-test('a long answer is posted in several messages, and also as a file if it exceeds five messages', async () => {
+test('a long answer is posted in several messages; over five messages, it is also posted as a file', async () => {
   const text = Array.from({ length: 4_000 }, (_, index) => `Sentence number ${index} says little.`).join('\n\n')
   harness = await openSlackHarness({ script: [{ text }] })
   await ask()
@@ -189,7 +189,7 @@ test('Slack’s Stop button cancels the run, and keeps the posted text', async (
   expect(texts()).toEqual(['So far. '])
 })
 
-test('a redelivered Stop applies only to the run that it first stopped', async () => {
+test('a redelivered Stop applies only to the run that its first delivery stopped', async () => {
   const [first, second] = [streamed(['One. ', 'Never said.']), streamed(['Two. ', 'And done.'])]
   const cancelled = new Set<string>()
   harness = await openSlackHarness({
@@ -261,7 +261,7 @@ describe('an approval', () => {
   })
 })
 
-test('if the answer is empty, the reply says that it is empty', async () => {
+test('the reply for an empty answer says that the answer is empty', async () => {
   harness = await openSlackHarness({ script: [() => emptyTurn()] })
   await ask()
   await delivered()

@@ -1,4 +1,7 @@
-/* All text of a run is posted to its thread, also if it exceeds five messages before an approval and continues after it. */
+/*
+ * All text of a run is posted to its thread. In these tests, the text may exceed five messages before an approval, and
+ * continues after the approval.
+ */
 import { afterEach, expect, test } from 'vitest'
 import type { Turn } from '../../../agent/harness.ts'
 import { mention } from '../../../slack-server/slack-events.ts'
@@ -9,7 +12,7 @@ import { leakyTool, TS } from './reply-fixture.ts'
 let harness: SlackHarness
 afterEach(() => harness.close())
 
-test('the text before an approval is above its buttons, also if no stream can begin', async () => {
+test('the text before an approval is above the approval’s buttons, also if no stream can begin', async () => {
   const script: Turn[] = [{ text: 'I delete the old file.', calls: [{ name: 'guarded', arguments: '{"secret":"x"}' }] }]
   harness = await openSlackHarness({ script, tools: [{ ...leakyTool, name: 'guarded', needsApproval: true }] })
   harness.slack.fault = ({ method }) =>

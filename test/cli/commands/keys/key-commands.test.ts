@@ -110,7 +110,7 @@ describe('tooltrail keys', () => {
     expect(stored.size).toBe(3)
   })
 
-  test('"list" shows the keys of one tenant or all', async () => {
+  test('"list" shows the keys of one tenant or of all tenants', async () => {
     const { run } = harness()
     expect(await run('list')).toBe('There are no keys.\n')
     await run('create --tenant a --scope read')

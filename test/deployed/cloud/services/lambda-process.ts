@@ -9,7 +9,10 @@ import type { Outcome, ResponseSink } from './runtime-api.ts'
 import { REGION } from '../../../engines/region.ts'
 
 const NODE = join(import.meta.dirname, '..', '..', '..', '..', 'node_modules', '.bin', 'node')
-/** Time limit of a function's start. Lambda allows 10 s. This machine also runs all engines, so it allows more. */
+/**
+ * Time limit of a function's start. Lambda allows 10 s. The limit here is longer, because this machine also runs all
+ * engines.
+ */
 const INIT_MS = 60_000
 const MEMORY_POLL_MS = 100
 const KB = 1024

@@ -73,7 +73,7 @@ const FunctionProperties = z.object({
   MemorySize: z.int(),
 })
 const Rule = z.object({
-  /** Other rules match events of services, which do not occur here. */
+  /** A rule without a schedule matches events of AWS services, which do not occur in this system. */
   ScheduleExpression: z.string().optional(),
   State: z.literal('ENABLED'),
   Targets: z.array(z.object({ Arn: z.string() })),

@@ -98,7 +98,7 @@ function within(value: unknown, place: Place): unknown {
   if (entries.length === 1 && first !== undefined && /^(Ref|Condition|Fn::.+)$/.test(first[0])) {
     const intrinsic = FUNCTIONS[first[0]]
     if (intrinsic !== undefined) return intrinsic(first[1], below(place, first[0]))
-    // `Condition` is also the name of a block in policies.
+    // A `Condition` whose value is not a text is a block of a policy, not a function.
     if (first[0] !== 'Condition' || typeof first[1] === 'string') return unknown(place, `${first[0]} is not known here`)
   }
   const resolved = entries.map(([key, item]): [string, unknown] => [key, within(item, below(place, key))])

@@ -53,7 +53,7 @@ test('a grant without a call is reported, including grants of data access polici
   ])
 })
 
-test('a policy with more than allowed actions and resources is refused', () => {
+test('a policy that does more than allow actions on resources is refused', () => {
   const names = namesWith([])
   const policy = names.stacks.get('app')?.Resources['Policy']
   Object.assign(policy?.Properties ?? {}, {

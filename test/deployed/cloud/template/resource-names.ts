@@ -13,7 +13,7 @@ export const SEARCH_ORIGIN = `https://history.${REGION}.aoss.amazonaws.com`
 interface Naming {
   /** The property that sets the resource's name, if there is one. */
   readonly property?: string
-  /** The name that CloudFormation would generate from the logical id, if it matters. */
+  /** The name that CloudFormation would generate from the logical id. Set only if the name matters. */
   readonly generate?: (id: string) => string
   /** Value of `Ref`. Defaults to the name. */
   readonly ref?: (name: string, arn: string) => string
@@ -75,7 +75,7 @@ const NAMING: Readonly<Record<string, Naming>> = {
   'AWS::ApiGateway::Stage': { property: 'StageName', arn: (name) => name },
   'AWS::OpenSearchServerless::Collection': {
     property: 'Name',
-    // On AWS, a collection also has an id.
+    // On AWS, a collection also has an id. Here, its name serves as the id.
     arn: (name) => arnOf('aoss', `collection/${name}`),
     attributes: (name) => ({ Id: name, CollectionEndpoint: SEARCH_ORIGIN }),
   },

@@ -118,7 +118,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
     expect(shown?.metadata).toMatchObject({ folder: '/p' })
   })
 
-  test('the next write of a session of an earlier version stores its list entries and continues its counters', async () => {
+  test('the next write to an earlier version’s session stores the list entries and continues the counters', async () => {
     const old = await storeOld(fresh('tenant'), 'a')
     const { tenant } = old.key
     const before = await old.sessions.read(old.key)
@@ -131,7 +131,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
     expect((await newRows(old)).length).toBeGreaterThan(3)
   })
 
-  test('the sweeper stores the list entries of old sessions once, in small steps, and checks daily', async () => {
+  test('the sweeper stores the list entries of old sessions in small steps, and looks for more daily', async () => {
     const tenant = fresh('tenant')
     const made: SessionFixture[] = []
     for (let n = 0; n < 7; n++) made.push(await storeOld(tenant, `s${n}`))

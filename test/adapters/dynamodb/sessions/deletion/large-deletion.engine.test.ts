@@ -35,7 +35,7 @@ const DEATHS = [
 ] as const
 
 withEngines(['dynamodb'], ({ dynamodb }) => {
-  test('a deletion of 10,000 messages that is killed twice removes all of them and counts each once', async () => {
+  test('a deletion that is killed twice removes all 10,000 messages, and counts each message once', async () => {
     const client = dynamodbClient(dynamodb)
     const tableName = await createTestTable(client)
     const folder = await mkdtemp(join(tmpdir(), 'tooltrail-deletion-'))

@@ -15,7 +15,7 @@ import { createTestTable, dynamodbPorts } from '../../engine.ts'
 import { countReadUnits } from '../../read-units.ts'
 
 const SIZES = { small: 100, large: 1_000 } as const
-/** Number of sessions that a filter finds. They are older than all other sessions. */
+/** Number of sessions that a filter finds. These sessions are older than all others. */
 const RARE = 12
 const LIMIT = 5
 const AT_ONCE = 20
