@@ -96,8 +96,8 @@ async function* complete(request: ModelRequest): AsyncGenerator<ModelEvent, void
 }
 
 /**
- * Prints the requests and marks of a turn in order of time. A request that ends before the next mark is one that the
- * loop awaits.
+ * Prints the requests and marks of a turn in order of time. If a request ends before the next mark, the loop awaits
+ * it.
  */
 function printTrace(requests: readonly MeteredRequest[]): void {
   const origin = requests[0]?.begun ?? 0

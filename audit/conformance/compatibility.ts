@@ -56,7 +56,7 @@ function sectionOf(title: string, result: SuiteResult | undefined): string {
   return `## ${title}\n\n${table}\`\`\`text\n${linesOf(result.checks).join('\n')}\n\`\`\`\n`
 }
 
-/** One line for each check. Checks that several clients share are one line, with the clients' names. */
+/** One line for each check. A check that several clients share has one line with their names. */
 function linesOf(checks: readonly Check[]): string[] {
   const groups = Map.groupBy(checks.map(readCheck), ({ state, text }) => `${state} ${text}`)
   return [...groups].map(([line, all]) => {

@@ -23,7 +23,7 @@ export async function readEvents({ harness }: World, runId: string, after?: stri
   return events
 }
 
-/** Starts a follower in a random process. It follows the active run or another run. */
+/** Starts a follower of the active run or of another run, in a random process. */
 export async function startFollower(world: World, accepted: Accepted): Promise<Follower | undefined> {
   const { dice, harness, living } = world
   const { activeRun } = await world.header()

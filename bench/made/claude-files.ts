@@ -55,7 +55,7 @@ interface Line {
 }
 
 const DIGITS = /[0-9]/gu
-/** Replaces the digits of a line. The id of a call changes in an equal way in the call and in its result. */
+/** Replaces the digits of a line. A call's id gets the same new digits in the call and in its result. */
 const withDigits = (line: Line, digits: readonly number[]): Line => ({
   ...line,
   message: JSON.parse(

@@ -41,7 +41,7 @@ export async function openLoop(
     change: (ports) => ({ ...ports, ...portsOn({ database, clock: ports.clock, history }) }),
   })
   let starts: number[] = []
-  // Replaces `push` of the harness's list of events, because the list would grow with every run.
+  // This `push` stores no event. Otherwise, the harness's list of events would grow with every run.
   harness.events.push = (...events) => {
     for (const event of events) if (event.type === 'round.started') starts.push(performance.now())
     return 0

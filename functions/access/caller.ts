@@ -4,7 +4,7 @@ import { TooltrailError } from '../domain/errors.ts'
 import type { KeyStore } from '../ports/key-store.ts'
 import { hashKeySecret, isKeySecret } from './key-secret.ts'
 
-/** The identity and rights that a request acts with. */
+/** The identity and rights with which a request acts. */
 export interface Caller {
   readonly tenant: string
   readonly scopes: readonly Scope[]

@@ -107,8 +107,8 @@ export async function createSession(
 }
 
 /**
- * Whether a channel may use this session for that owner. Returns false if a key of another owner created the session. Such a
- * key could take the id of the channel's next conversation, in order to read that conversation.
+ * Whether a channel may use this session for that owner. Returns false if a key of another owner created the session.
+ * Otherwise, that key could create a session with the id of the channel's next conversation, and read the conversation.
  */
 export const channelMayEnter = (session: Session, owner: string): boolean =>
   session.byChannel === true || session.ownerBound !== true || session.owner === owner

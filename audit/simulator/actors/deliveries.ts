@@ -191,8 +191,8 @@ function checkStarted({ harness }: Outside, { delivery: { id }, run: { status } 
 }
 
 /**
- * A channel whose receiver ignores repeated ids, so that a request may be sent more than once. It adds a second
- * delivery to each run. The real channel does this for a pause.
+ * A channel whose receiver ignores repeated ids, so that a request may be sent more than once. This channel
+ * adds a second delivery to each run; the real channel adds one when a run pauses.
  */
 function callbacks(outside: Outside, outbox: Outbox): RunChannel {
   const { clock } = outside

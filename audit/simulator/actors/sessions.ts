@@ -226,7 +226,7 @@ function checkResolved({ seen }: Watch, before: Snapshot): void {
   }
 }
 
-/** Checks that a run is given up after 3 to 3 + `strokes` takeovers without a message. */
+/** Checks that a run is given up after at least 3 and at most 3 + `strokes` takeovers without a message. */
 function noteTakeover(watch: Watch, before: Snapshot, call: string, strokes: number): void {
   const { seen } = watch
   const run = seen.runs.find((one) => one.id === before.header?.activeRun)

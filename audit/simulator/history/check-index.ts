@@ -9,7 +9,7 @@ import type { Sessions, Watch } from '../actors/sessions.ts'
 import type { SimulatedIndex } from './simulated-index.ts'
 
 /**
- * Loads the rules for secrets before any simulation. Their first use would otherwise load them, which takes real time.
+ * Loads the rules for secrets before any simulation. Otherwise, a simulation would load them, which takes real time.
  */
 await redactSecrets(`ghp_${'aB3d'.repeat(9)}`)
 

@@ -12,7 +12,7 @@ export type Operation = { readonly at: number; readonly session: number; readonl
       readonly here: boolean
       /** Number of times that a request without acknowledgement is repeated with the same idempotency key. */
       readonly retries: number
-      /** A proxy that has lost the response repeats the request this many milliseconds after the acknowledgement. */
+      /** Milliseconds from the acknowledgement until a proxy that has lost the response repeats the request. */
       readonly again?: number
       /** How the outcome is delivered: to a receiver that recognises ids (`callback`), or to a thread (`reply`). */
       readonly owes?: 'callback' | 'reply'

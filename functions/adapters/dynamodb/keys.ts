@@ -129,9 +129,9 @@ export const ownerGroup = (tenant: string, owner: string): string => `owner#${te
 export const ownersDeliveries = (tenant: string, kind: string, ownerHash: string): string =>
   `owner_deliveries#${tenant}#${kind}#${ownerHash}`
 
-/** Key of a session's list entry that is stored apart from its header. */
+/** Key of a session's list entry that is stored apart from the session's header. */
 export const listKey = (key: SessionKey, name: string): ItemKey => ({ pk: partitionOf(key), sk: LIST_PREFIX + name })
-/** Key of the beginning of the session's first input. */
+/** Key of the item with the beginning of the session's first input. */
 export const openingKey = (key: SessionKey): ItemKey => ({ pk: partitionOf(key), sk: OPENING })
 
 /** Key of the item with the progress of adoption, which converts sessions of earlier versions. */

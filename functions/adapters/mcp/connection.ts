@@ -30,8 +30,8 @@ export interface CallOptions {
   /** Maximum time between two progress notifications. */
   readonly timeoutMs: number
   /**
-   * Whether the call may be repeated if the server has lost the session and may have executed the call. The tool may then run
-   * twice.
+   * Whether the call may be repeated if the server has lost the session and may have executed the call. If it is repeated,
+   * the tool may run twice.
    */
   readonly repeatable?: boolean
   /** Called for each progress notification of the server. */

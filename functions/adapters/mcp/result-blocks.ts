@@ -43,7 +43,7 @@ export function readBlock(block: Json): ReadBlock {
   }
 }
 
-/** Returns a part's type. If it names none, its fields determine the type. */
+/** Returns a part's type. If the part names no type, its fields determine the type. */
 function typeOf({ type, text, resource, data, blob, uri, mimeType }: JsonObject): Json | undefined {
   if (type !== undefined && type !== null) return typeof type === 'string' ? type.toLowerCase() : type
   if (text !== undefined && text !== null && uri === undefined) return 'text'

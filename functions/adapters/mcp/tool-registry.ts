@@ -121,7 +121,7 @@ function objectOf({ name }: Agent, { runId }: ToolsOfRun): string {
   return `${runId}.tools.${sha256(name).slice(0, 16)}`
 }
 
-/** Stores the declared tools. If another thread of the run has already stored its tools, returns those. */
+/** Stores the declared tools. If another thread of the run has already stored tools, returns the stored tools. */
 async function keep(
   outputs: Pick<OutputStore, 'put' | 'read'>,
   agent: Agent,

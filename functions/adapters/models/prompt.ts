@@ -19,7 +19,7 @@ type AssistantRequest = Extract<RequestMessage, { role: 'assistant' }>
 type ToolRequest = Extract<RequestMessage, { role: 'tool' }>
 type AssistantContent = Extract<LanguageModelV4Message, { role: 'assistant' }>['content']
 
-/** Instruction for providers that would drop the history's calls under `tool_choice: none`. */
+/** Instruction for providers that drop the history's calls from requests with `tool_choice: none`. */
 const NO_CALLS = 'Answer now. Do not call any tool.'
 /** Placeholder for providers that reject blank text, or a conversation that does not begin with the user. */
 const EMPTY = '(empty)'

@@ -47,7 +47,7 @@ function byStatus(error: unknown, status: number, message: string): ModelError {
   if (status === 429) return make('rate_limited', !USED_UP.test(text))
   if (status === 401 || status === 403) return make('authentication', false)
   if (status === 408 || status === 504) return make('timeout', true)
-  // Status 500 is included, because some versions of llama.cpp report a too long request with it.
+  // Status 500 is included, because some versions of llama.cpp use it for a request that is too long.
   if (status <= 500 && saysTooLong(text)) return make('context_length', false, refusedSizeIn(text))
   if (status === 413) return make('context_length', false)
   if (status >= 500 || status === 409 || status === 424 || status === 425) return make('provider_error', true)

@@ -147,7 +147,7 @@ export async function toolMessageOf(bodies: Bodies, key: SessionKey, item: Item)
   return message
 }
 
-/** Maximum number of message rows per write. DynamoDB allows 100 items; the rest are the header, the run and others. */
+/** Maximum number of message rows per write. DynamoDB allows 100 items, including the header, the run and others. */
 const ROWS_AT_ONCE = 80
 
 /** Returns the first calls that one atomic write can change. */

@@ -8,7 +8,7 @@ export interface PlannedText {
 
 /**
  * Maximum bytes of all texts in one atomic write. DynamoDB accepts 4 MB. It also counts the existing content of a
- * changed row: when results are stored, it counts their calls again.
+ * changed row: when results are stored, their calls count too.
  */
 export const WRITE_LIMIT = 1_500_000
 

@@ -189,7 +189,7 @@ async function messagesAt(
   return texts.flatMap((text) => (text === undefined ? [] : [readJson(text) as Message]))
 }
 
-/** Number of messages that are read at the beginning and at the end of a log, for the times of the first and the last. */
+/** Number of messages that are read at each end of a log to find the times of its first and its last message. */
 const MESSAGES_READ = 20
 /** Ids of messages sort between these bounds. */
 const [LOWEST, HIGHEST] = ['0', 'Z'.repeat(27)]

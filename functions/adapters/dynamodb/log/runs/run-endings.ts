@@ -223,8 +223,8 @@ async function endActions(rows: SessionRows, lease: Lease, end: RunEnd, state: E
 }
 
 /**
- * Adds the run's counters to the session's totals. `folded` names the last added run, so that readers that still see
- * this run as active in the header do not count it twice.
+ * Adds the run's counters to the session's totals. `folded` names the last added run. This name prevents a double count
+ * by readers that still see the run as active in the header.
  */
 const foldTotals = (lease: Lease, counters: Readonly<Record<string, number>>): Change => ({
   set: { folded: lease.runId },
@@ -243,8 +243,8 @@ function endCondition(lease: Lease, { outcome }: RunEnd, header: Item): Conditio
 }
 
 /**
- * Maximum time from the latest message to the last activity for which lists use the message's time for both times. One
- * list entry then serves both sort orders.
+ * If the last activity follows the latest message within this time, lists use the message's time for both. One list
+ * entry is enough for both sort orders.
  */
 const SAME_ACTIVITY_MS = 2_000
 

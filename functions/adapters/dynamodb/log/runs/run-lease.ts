@@ -207,8 +207,8 @@ async function heartbeat({ table }: SessionRows, lease: Lease, until: number): P
   const updated = await table.update(headerKey(lease), all(mine(lease), below('lease_until', until)), {
     set: { lease_until: until, ...(movesDue ? { due: until } : {}) },
   })
-  // The update also fails if a later heartbeat was faster. The lease is then still held, and lasts at least until
-  // `until`.
+  // The update also fails if a later heartbeat was faster. In this case, the lease is still held, and lasts at
+  // least until `until`.
   if (!updated.done && !isHeld(updated.item, lease)) throw new LeaseLost(lease.session, lease.generation)
 }
 

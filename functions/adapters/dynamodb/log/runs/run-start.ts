@@ -62,8 +62,8 @@ export function leaseAtStart(key: SessionKey, header: Item, start: Start): Lease
 }
 
 /**
- * Returns this owner's lease if the header names this owner. The owner then has started a run or acquired the lease,
- * and the store's response was lost.
+ * Returns this owner's lease if the header names this owner. In this case, the owner has started a run or acquired
+ * the lease, and the store's response was lost.
  */
 export function landedLease(key: SessionKey, header: Item | undefined, owner: string): Lease | undefined {
   const runId = header && textAt(header, 'active_run')

@@ -14,8 +14,8 @@ import { readResolvedRun, type SessionRows } from '../session-rows.ts'
 import { readJson } from '../../../../../log/json/exact-json.ts'
 
 /**
- * Number of messages that are read at the beginning and at the end of a log. They show the opening, and the times of
- * the first and the last message.
+ * Number of messages that are read at each end of a log. These messages show the opening, and the times of the first
+ * and the last message.
  */
 const MESSAGES_READ = 20
 /**

@@ -104,8 +104,8 @@ async function removeRows(rows: SessionRows, key: SessionKey, limit: number): Pr
 }
 
 /**
- * Returns the actions that remove the items of the names that these rows list. If another session has a name by now,
- * that name is kept.
+ * Returns the actions that remove the items of the names that these rows list. A name that now belongs to another
+ * session is kept.
  */
 async function namesOf(
   { table }: SessionRows,
