@@ -32,7 +32,7 @@ export interface Harness {
   note(text: string, kind?: 'told' | 'routine'): void
   /** Ends the simulation with this error. If several errors occur, the first one counts. */
   fail(error: unknown): void
-  /** Finds the next due fault of this type that matches, and removes it, so that it happens once. */
+  /** Finds the next due fault of this type that matches, and removes the fault, so that it happens once. */
   takeFault<Type extends Fault['type']>(
     type: Type,
     fits?: (fault: Extract<Fault, { type: Type }>) => boolean,

@@ -55,7 +55,7 @@ const START = Date.UTC(2026, 0, 1)
 
 type Random = () => number
 
-/** Queries are built from one document out of this many. */
+/** One document out of each group of this size is used to build queries. */
 const KEPT = 40
 
 /**

@@ -6,7 +6,7 @@ export const useApi = (address) => {
   base = address
 }
 
-/** Sends a request of our API. Returns its status, JSON and headers. */
+/** Sends a request to the program's API. Returns the response's status, JSON and headers. */
 export const call = async (method, path, body, headers = {}) => {
   const r = await fetch(base + path, {
     method,

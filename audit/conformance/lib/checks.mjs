@@ -10,7 +10,7 @@ export function record(name, held, detail = '', expected = '') {
     `${held ? 'ok' : expected ? 'expected' : 'FAIL'} ${name}${detail ? `: ${String(detail).replace(/\s+/g, ' ').slice(0, 600)}` : ''}${!held && expected ? ` [${expected}]` : ''}`,
   )
 }
-/** Runs a check. It holds if `body` does not throw within the limit. */
+/** Runs a check. The check holds if `body` ends within the limit without an error. */
 export async function check(name, body, { limit = 60_000, expected = '' } = {}) {
   const only = argument('only', '')
   if (only && !name.includes(only)) return

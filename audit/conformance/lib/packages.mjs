@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { argument, nodeOf } from './options.mjs'
 
-/** Folder of the installed packages. Later runs use it again. */
+/** Folder of the installed packages. Later runs use this folder again. */
 const cache = resolve(argument('cache', join(tmpdir(), 'tooltrail-conformance')))
 /** Versions of the packages that a suite used. */
 export const usedPackages = {}

@@ -88,7 +88,7 @@ const isEnd = (event: RunEvent): boolean => 'run' in event && isEnded(event.run.
 
 /**
  * Checks that each follower got the events of the log in order. If a follower saw the end of the run, it must have got
- * all of them.
+ * all events.
  */
 export async function checkFollowers(ports: SessionPorts, { key, followers }: Watch): Promise<void> {
   for (const { runId, ids, hasEnded } of followers) {

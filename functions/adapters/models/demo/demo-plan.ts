@@ -24,8 +24,8 @@ type ToolResult = Extract<RequestMessage, { role: 'tool' }>
 
 const NAME = 'Demo model (no real model)'
 /**
- * Phrases that the demo model understands, what each demonstrates, and its tool. A phrase is listed only if the agent
- * has the tool.
+ * Each phrase that the demo model understands, with what the phrase demonstrates, and its tool. A phrase is listed only
+ * if the agent has the tool.
  */
 const PHRASES: readonly (readonly [phrase: string, shows: string, tool?: string])[] = [
   ['what time is it in Europe/Berlin', 'a tool call', 'current_time'],
