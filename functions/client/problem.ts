@@ -58,8 +58,8 @@ export async function jsonOf<Result>(response: Response): Promise<Result> {
 }
 
 /**
- * Throws `unexpected_response` for a redirect, because following it loses the method and the key. A browser hides
- * everything else about a redirect.
+ * Throws `unexpected_response` for a redirect, because following it loses the method and the key. A browser shows only
+ * that a redirect occurred.
  */
 export function refuseRedirect(response: Response): void {
   const { status, headers, type } = response
@@ -75,7 +75,7 @@ export async function expectType(response: Response, type: string): Promise<Resp
   throw new ApiProblem(foreign(response, await response.text()), undefined)
 }
 
-/** Describes a response that does not come from the API, such as that of a proxy. */
+/** Describes a response that does not come from the API, such as the response of a proxy. */
 const foreign = (response: Response, text: string): Problem => ({
   type: 'urn:tooltrail:problem:unexpected_response',
   title: response.statusText,

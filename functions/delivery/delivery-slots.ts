@@ -1,8 +1,8 @@
 import type { Clock } from '../ports/clock.ts'
 
 /**
- * Maximum time that an exclusive delivery waits for other deliveries to end. The time for which it then runs
- * exclusively has the same limit.
+ * Maximum time that an exclusive delivery waits for other deliveries to end. Also the maximum time for which it runs
+ * exclusively.
  */
 const EXCLUSIVE_MS = 10_000
 /** Maximum number of waiting exclusive deliveries. Further ones must wait for a later hint. */

@@ -20,7 +20,7 @@ import { isLeft, isServed, leaveToOthers, postponeUnserved } from './unserved.ts
 
 /** Polling interval while another process still has the claim on a delivery of a run that this process executes. */
 const TAKEN_MS = 1_000
-/** Maximum number of polls for a claim. Together, they take longer than the claim of a crashed process lasts. */
+/** Maximum number of polls for a claim. Together, the polls last longer than the claim of a crashed process. */
 const MAX_CLAIM_POLLS = 75
 /** Retry interval while the run of a delivery has not started, or while its session is being deleted. */
 const QUEUED_MS = 90_000

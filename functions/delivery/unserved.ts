@@ -7,14 +7,14 @@ import { giveUp, type GivingUp } from './give-up.ts'
 const LEFT_TO_OTHERS_MS = 30_000
 /** Time by which a delivery is postponed if no process claims it within `LEFT_TO_OTHERS_MS`. */
 const POSTPONED_MS = 600_000
-/** Number of postponements after which a delivery fails. Together, they take about a day. */
+/** Number of postponements after which a delivery fails. Together, the postponements last about a day. */
 const MAX_POSTPONEMENTS = 150
 
 interface Dependencies extends GivingUp {
   readonly clock: Clock
 }
 
-/** Whether this process has the channel and the settings for a delivery. If not, it leaves the delivery to others. */
+/** Whether this process has the channel and the settings for a delivery. If not, other processes deliver it. */
 export async function isServed(
   { channels }: { readonly channels: ReadonlyMap<string, Channel> },
   { kind, target }: Delivery,

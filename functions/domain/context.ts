@@ -90,7 +90,7 @@ export interface CutTrial {
   readonly run: string
   /** The log's end when the trial began. If the cut was undone later, the log's end when it was undone. */
   readonly at: string
-  /** The decisions before the trial. Absent: the smaller request was refused as well, and these decisions were restored. */
+  /** The decisions before the trial. Absent if the smaller request was refused too and these decisions were restored. */
   readonly before?: Pick<SessionContext, 'cut' | 'decided'>
 }
 

@@ -37,7 +37,7 @@ export function withRawToolCalls(messages: unknown, raw: readonly string[]): unk
   return patched
 }
 
-/** Throws if the numbers of calls differ. A failed request is better than a call with the arguments of another call. */
+/** Throws unless each call has one raw text. A failed request is better than a call with another call's arguments. */
 function checkCount(count: number, raw: readonly string[]): void {
   if (count !== raw.length) throw new Error(`the request has ${raw.length} calls, but ${count} would be sent`)
 }

@@ -39,7 +39,7 @@ export interface Search {
 const ENOUGH = 40
 /**
  * Number of documents that are scored if most of the best events are self-references. The engine may rank other events
- * below these.
+ * below the self-references.
  */
 const RESCORE_DEPTH = 500
 /**

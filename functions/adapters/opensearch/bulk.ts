@@ -116,7 +116,7 @@ async function sendBatch(send: Send, batch: readonly Line[]): Promise<Outcome[]>
     )
   }
   const error = `${response.status}: ${JSON.stringify(response.body).slice(0, 500)}`
-  // Only these statuses can be caused by a document. The batch is then halved again and again, until the faulty
+  // Only these statuses can be caused by one document. For these, the batch is halved repeatedly, until the faulty
   // document is sent alone.
   if (response.status !== 400 && response.status !== 413) return every({ kind: 'failed', error })
   if (batch.length === 1) return every({ kind: 'refused', error })

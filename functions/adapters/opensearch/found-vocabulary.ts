@@ -71,8 +71,8 @@ function isAskedBy({ terms }: SearchQuery): (token: string) => boolean {
 }
 
 /**
- * Counts the documents with each English word that begins like the stem of a query's word. Reads only these words,
- * which is much faster than tokenizing the documents.
+ * For each English word that begins like the stem of a query's word, counts the documents with it. Reads only these
+ * words, which is much faster than tokenizing the documents.
  */
 async function countBeginnings(
   tenant: string,

@@ -63,7 +63,7 @@ export function createOpenSearchHistoryBuilder({
           for (const old of before) if (old !== index) await aliases.drop(old)
         },
         async abandon() {
-          // A failed publication may have switched the searches nevertheless. An index that is searched must not be
+          // A publication that failed may still have switched the searches. An index that is searched must not be
           // dropped.
           if (!(await aliases.searched()).includes(index)) await aliases.drop(index)
         },

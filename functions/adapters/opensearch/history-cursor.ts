@@ -18,7 +18,7 @@ export interface ListPlace {
 
 /**
  * The position where a page ended. Later pages see the index as it was for the first page: the same hits in the same
- * order, whatever is written meanwhile. No event is repeated, skipped, or newer than the first page. Deleted events are
+ * order, whatever is written later. No event is repeated, skipped, or newer than the first page. Deleted events are
  * omitted.
  */
 export interface HistoryPlace {
@@ -28,8 +28,8 @@ export interface HistoryPlace {
    */
   readonly bound: number
   /**
-   * Fingerprint of the best event that was returned last, and the number of best events that were returned. Undefined
-   * once all best events were returned.
+   * Fingerprint of the last returned best event, and the number of returned best events. Undefined once all best events
+   * were returned.
    */
   readonly ranked?: { readonly print: string; readonly shown: number }
   /** Position in the list of all other events; undefined at its beginning. */
@@ -97,7 +97,7 @@ const fingerprintBits = (print: string): bigint => BigInt(`0x${Buffer.from(print
 const fingerprintOf = (bits: bigint): string =>
   Buffer.from(bits.toString(16).padStart(FINGERPRINT_CHARACTERS * 1.5, '0'), 'hex').toString('base64url')
 
-/** The digits of an id, in ascending order. */
+/** The digits that an id may contain, in ascending order. */
 const DIGITS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 const ID_LENGTH = 26
 

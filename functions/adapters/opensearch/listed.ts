@@ -5,9 +5,9 @@ import type { Found, SearchResponse } from './search-bodies.ts'
 
 /** Maximum number of requests per page. A page that reaches this limit is short. */
 const MAX_REQUESTS = 10
-/** Documents per request if their texts decide what matches. */
+/** Documents per request if the text of each must be checked for a match. */
 const MAX_SCANNED = 200
-/** Minimum number of sessions per request. Many of them may be on earlier pages, and are then omitted. */
+/** Minimum number of sessions per request. Sessions on earlier pages are omitted, and there may be many. */
 const GROUPS_AT_ONCE = 100
 
 type Send = (body: object) => Promise<SearchResponse>

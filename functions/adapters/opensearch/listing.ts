@@ -14,7 +14,7 @@ export interface Listing {
   terms(documents: readonly Found[]): Promise<readonly PlannedTerm[]>
 }
 
-/** Returns the strictest way to match that finds a document. */
+/** Returns the strictest way of matching that finds any document. */
 export async function strictestListing(search: Search): Promise<Listing> {
   if (search.parsed.terms.length === 0) return wordlessListing(search)
   const matching = await matchingOf(search)

@@ -4,8 +4,8 @@ import type { Source } from './indexed-document.ts'
 import { scopeClause, type Found, type NearBucket, type SearchResponse } from './search-bodies.ts'
 
 /**
- * Builds the request for the events around these hits. Only one filter of the search applies to these events: the one
- * that excludes the run that searches.
+ * Builds the request for the events around these hits. Only one filter of the search applies to these events: the
+ * filter that excludes the searching run.
  */
 export function nearBody(query: HistoryQuery, bound: number, hits: readonly Source[]): object {
   const { notRun } = query.filters

@@ -87,7 +87,7 @@ export function strictClause({ term, words, time }: TermGroup, inside: Inside): 
   return anyOf([{ terms: { t_all: term.wholes } }, ...(together === undefined ? [] : [together])])
 }
 
-/** Matches documents that contain the date in one of its spellings, or that are of its time. */
+/** Matches documents that contain the date in one of its spellings, or whose own time is within it. */
 function dateClause({ groups }: DateSpellings, time: TermGroup['time']): Clause {
   const written = groups.map((tokens) => ({ bool: { filter: tokens.map((some) => ({ terms: { t_all: some } })) } }))
   return anyOf([...written, ...(time === undefined ? [] : [{ range: { time: timeRange(time.since, time.until) } }])])
@@ -146,7 +146,7 @@ function wordClause({ word, forms, widened }: QueryWord, inside: Inside, worthOf
 }
 
 /**
- * Matches all words one typo away. With a limit on their number, other tenants' words could displace the right ones.
+ * Matches all words one typo away. If their number were limited, other tenants' words could displace the right ones.
  */
 const fuzziness = (value: string): Clause => ({ value, fuzziness: 1, prefix_length: 0, rewrite: 'constant_score' })
 /** Matches words that contain this word or, if it is short, words that begin with it. */

@@ -31,7 +31,7 @@ export async function putInParts(client: S3Client, target: Target, bytes: Uint8A
     try {
       await client.send(new AbortMultipartUploadCommand(upload))
     } catch {
-      // The bucket's lifecycle rule removes parts that are left here. The first failure is reported, not this one.
+      // If this removal fails, the bucket's lifecycle rule removes the parts. Only the first failure is reported.
     }
     throw error
   }

@@ -108,7 +108,7 @@ function requireVersion(database: Database): void {
   throw new TooltrailError('storage_failed', detail)
 }
 
-/** Runs `work` on one consistent state of the database, whatever other processes write meanwhile. */
+/** Runs `work` on one consistent state of the database, even if other processes write at that time. */
 export function snapshot<T>(database: Database, work: () => T): T {
   return inTransaction(database, 'BEGIN', work)
 }

@@ -9,7 +9,7 @@ const LOCK_ATTEMPTS = 10
 
 /**
  * Shows other processes on the same folder that this process is alive. The operating system releases the lock when the
- * process ends, also if it is killed. A suspended process keeps its lock.
+ * process ends, even if it is killed. A suspended process keeps its lock.
  */
 export interface ProcessLock {
   /** A random id. The process number is not used, because in a container it repeats after a restart. */

@@ -135,8 +135,8 @@ interface Remembered {
 }
 
 /**
- * Runs `accept`. If the delivery is rejected, forgets it: if its session is deleted later, a repetition needs a new
- * session. If the session is deleted already, the delivery may have been accepted earlier. Such a delivery is
+ * Runs `accept`. If the delivery is rejected, forgets it, because a repetition needs a new session if this session is
+ * deleted later. If the session is deleted already, the delivery may have been accepted earlier. Such a delivery is
  * remembered, so that a repetition starts nothing.
  */
 async function forgettingRefused<Result>(

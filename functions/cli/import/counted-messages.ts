@@ -25,8 +25,8 @@ export interface CountOptions {
 }
 
 /**
- * Computes which messages the program will store for each message. Messages that the program would reject are dropped
- * and reported. A result for a call that is already closed becomes a separate round.
+ * For each message of a file, computes which messages the program will store. Messages that the program would reject
+ * are dropped and reported. A result for a call that is already closed becomes a separate round.
  */
 export function countStored(
   { format, isLog }: CountOptions,

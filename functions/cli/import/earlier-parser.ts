@@ -29,7 +29,7 @@ export interface Continued {
    * both.
    */
   readonly session: FileSession
-  /** Inputs among the stored messages that the earlier parser dropped. */
+  /** Inputs that the earlier parser dropped. In the file, they are among the stored messages. */
   readonly dropped: readonly FileMessage[]
 }
 

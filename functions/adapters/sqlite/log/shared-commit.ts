@@ -12,8 +12,8 @@ const waiting = new WeakMap<Database, Part[]>()
 
 /**
  * Like `transaction`, but commits together with all other shared transactions that are requested in this tick of the
- * event loop. Examples are results of calls that ended together, and rounds of different sessions. Each of them
- * succeeds or fails by itself, and none waits for a later tick.
+ * event loop. Examples are results of calls that ended together, and rounds of different sessions. Each transaction
+ * succeeds or fails separately, and none waits for a later tick.
  *
  * `setImmediate` schedules the commit. Node would run a `process.nextTick` after each callback of a socket or a timer,
  * so writes for different clients would never share a commit.

@@ -15,7 +15,7 @@ export interface LogDependencies {
 }
 
 /**
- * Runs `work`, which may write messages, as one transaction. Everything is durable when this resolves, and will be
+ * Runs `work`, which may write messages, as one transaction. When this resolves, everything is durable and will be
  * indexed.
  */
 export async function writeLog<Result>({ database, history }: LogDependencies, work: () => Result): Promise<Result> {

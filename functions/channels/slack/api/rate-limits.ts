@@ -27,7 +27,7 @@ export interface RateLimits {
   wait(place: string, method: string): number
   /** Counts a call that is sent as soon as the limits allow it: now, or after `wait` milliseconds. */
   take(place: string, method: string): void
-  /** Stops a method for this long, after Slack rejected a call. */
+  /** Blocks a method for this time, after Slack rejected a call. */
   pause(place: string, method: string, milliseconds: number): void
 }
 

@@ -175,7 +175,7 @@ async function runAgain(
   return true
 }
 
-/** Tries to continue the failed run. Returns false if that is impossible, because later messages follow the run. */
+/** Tries to continue the failed run. Returns false if later messages follow, because the run cannot continue then. */
 async function isContinued(continues: () => Promise<unknown>): Promise<boolean> {
   try {
     await continues()

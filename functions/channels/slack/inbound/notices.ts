@@ -49,10 +49,10 @@ export const sayDeleted = (
 ): Promise<void> => sayOnce(dependencies, workspace, message, `deleted:${dayOf(dependencies.clock.now())}`, DELETED)
 
 /**
- * Posts a notice in a thread. Only the first message that requests the notice posts it. A repetition of that message
- * posts it only if the thread does not contain it yet. The thread is read for this, because no session stores the
- * notice. Rejects with `DuplicateNotice` while another process is posting the notice: Slack delivers a message with a
- * mention twice, as two events.
+ * Posts a notice in a thread. The notice is posted only for the first message that requests it. For a repetition of
+ * that message, it is posted only if the thread does not contain it yet. The thread is read for this, because no
+ * session stores the notice. Rejects with `DuplicateNotice` while another process is posting the notice: Slack delivers
+ * a message with a mention twice, as two events.
  */
 export async function sayOnce(
   { api, received, clock }: NoticeDependencies,

@@ -3,7 +3,7 @@ import { readOne, reading, type Database } from '../../database.ts'
 import type { HistoryMerger } from './merger.ts'
 import { createHistoryTables, type Removed } from './tables.ts'
 
-/** Time without writes after which indexing starts: the program waits for a model, or is idle. */
+/** Time without writes after which indexing starts. The program is then waiting for a model, or idle. */
 const IDLE_MS = 100
 /**
  * Number of writes after which indexing starts even if writing continues. This limits how long a search must wait for

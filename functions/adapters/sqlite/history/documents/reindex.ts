@@ -4,7 +4,7 @@ import type { Clock } from '../../../../ports/clock.ts'
 
 /** Messages that are examined at a time. */
 const PAGE = 200
-/** Backoff after a failure: the first wait, which doubles each time, and the longest. */
+/** Backoff after a failure: the first and the longest wait. The wait doubles each time. */
 const FIRST_WAIT_MS = 1_000
 const MAX_WAIT_MS = 60_000
 

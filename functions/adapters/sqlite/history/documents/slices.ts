@@ -50,7 +50,7 @@ export function putSlice(
 }
 
 /**
- * Whether the stored documents equal these. They differ if another version of the program has made them differently.
+ * Whether the stored documents equal these. They differ if another version of the program made the stored ones.
  */
 function isStored(database: Database, { first }: Begun, documents: readonly HistoryDocument[], start: number): boolean {
   return documents.every((document, place) => {

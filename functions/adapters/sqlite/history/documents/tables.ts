@@ -30,7 +30,7 @@ import { createVocabularyWriter, type VocabularyWriter } from '../vocabulary/voc
 /** SQLite's value for no limit. */
 const ALL = -1
 /**
- * Limit of a deleted session's words that a removal removes, as a multiple of the removal's limit of documents.
+ * Maximum number of a deleted session's words that one removal removes, as a multiple of its limit of documents.
  * Removing a word takes some tenths of a millisecond.
  */
 const WORDS_A_DOCUMENT = 3
@@ -166,8 +166,8 @@ function createBatch({ database, reader, vocabulary, wordsOf, pending }: Batchin
     const [document] = documents
     if (document !== undefined)
       return putSome({ database, reader, wordsOf, gathered: gather(document) }, { key, messageId, documents }, part)
-    // Most messages without documents never had any. Then nothing is removed, and the current batch need not be written
-    // yet.
+    // Most messages that have no documents now had none before. For these, nothing is removed, so the batch is not
+    // written yet.
     if (!isIndexed(database, key, messageId)) return
     // The current batch is written first, because the removal must find all other documents of the session.
     end()
@@ -180,7 +180,7 @@ function createBatch({ database, reader, vocabulary, wordsOf, pending }: Batchin
     replaceSome,
     replace(key, messageId, documents) {
       const [document] = documents
-      // A rating or a replacement changes a message while its texts remain equal.
+      // A rating or a replacement changes a message, but not its texts.
       if (document?.role === 'assistant' || document?.superseded === true) {
         const { rows, runs } = gather(document)
         const known = findMessage(database, rows, key, messageId)

@@ -59,7 +59,7 @@ interface Depth {
 
 const USUAL: Depth = { dense: 150, enough: 40, scored: 100 }
 /**
- * Larger limits for a search whose results are mostly self-references. The events that such results repeat then rank
+ * Larger limits for a search whose results are mostly self-references. The events that self-references repeat may rank
  * below them, or use other words.
  */
 const RESCORE_DEPTH: Depth = { dense: 800, enough: Infinity, scored: 1_000 }

@@ -4,8 +4,8 @@ import { readOne, type Database } from '../../database.ts'
 
 /**
  * The position where a page ended. Later pages see the index as it was for the first page: the same hits in the same
- * order, whatever is written meanwhile. No event is repeated, skipped, or newer than the first page. An event that
- * changes between two pages (its result arrives) counts as new. A deleted event is omitted.
+ * order, whatever is written later. No event is repeated, skipped, or newer than the first page. An event that changes
+ * between two pages (its result arrives) counts as new. A deleted event is omitted.
  *
  * Documents are named by their numbers, which would reveal how much other tenants store. So the cursor is sealed with a
  * secret of the file.

@@ -58,8 +58,8 @@ export interface RarePart {
 }
 
 /**
- * Returns the rarest terms and the rarest words of compounds, as many as together occur in few documents. Returns at
- * least `least` of them, even if these are common. Each of them is matched separately.
+ * Returns the rarest terms and the rarest words of compounds, as long as all of them together occur in few documents.
+ * Returns at least `least` of them, even if these are common. Each of them is matched separately.
  */
 export function rareParts(terms: readonly PlannedTerm[], least: number): RarePart[] {
   const parts = terms

@@ -112,7 +112,7 @@ export const withoutSessions = ({ must, not }: Bounds, tenant: string, sessions:
 
 const sessionToken = (tenant: string, session: string): string => quote(token('s', tenant, session))
 
-/** Returns an expression that matches if any of these matches. Without expressions, it matches nothing. */
+/** Returns an expression that matches if any of these expressions matches. Without expressions, it matches nothing. */
 export const anyExpression = (expressions: readonly string[]): string =>
   `(${(expressions[0] === undefined ? [quote(token('none'))] : expressions).join(' OR ')})`
 

@@ -6,14 +6,14 @@ import { sessionWords } from './session-words.ts'
 
 /**
  * Number of bits that a JavaScript number holds without extra memory. Bits are assigned to sessions, and separately to
- * owners and tenants. So this limits how many of them can be distinguished at a time.
+ * owners and tenants. So this number limits how many ids can be distinguished at a time.
  */
 const MAX_MARK_BITS = 30
 
 /**
  * Bits of a session, its tenant and its owner. In the marks of a word, such a bit means that the tables already have
- * the word. In the marks of a run of characters, it means this for all words of the run. A bit is valid only within the
- * age in which it was assigned.
+ * the word. In the marks of a run of characters, it means that they have all words of the run. A bit is valid only
+ * within the age in which it was assigned.
  */
 export interface Marking {
   readonly sessionAge: number

@@ -39,9 +39,9 @@ const SELECT_STORED = `SELECT d.role, d.text, m.tool AS toolName, m.call FROM hi
   JOIN historyMessages m ON m.id = d.message WHERE d.message = ?`
 
 /**
- * Stores the pending words of a message as words of its session, before the message's documents are removed. While
- * these documents existed, deletions of other sessions kept the words in the vocabularies of the owner and the tenant.
- * The deletion of this session now removes the words from there. Call it inside a transaction.
+ * Stores the pending words of a message as words of its session, before the message's documents are removed. Deletions
+ * of other sessions left these words in the owner's and the tenant's vocabularies, because these documents have them.
+ * The deletion of this session will remove them from both. Call it inside a transaction.
  */
 export function keepPendingWords(
   { database, reader }: { readonly database: Database; readonly reader: DocumentReader },

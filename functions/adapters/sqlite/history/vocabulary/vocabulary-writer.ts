@@ -180,7 +180,7 @@ export function removeWord(database: Database, { id, word }: KnownWord): void {
 
 /**
  * Removes about `limit` words of an owner without documents, and returns whether more remain. An owner may still have a
- * word that another session removed from the tenant earlier. The removed word has no id, so the owner's last session
+ * word that another session's deletion removed from the tenant. The removed word has no id, so the owner's last session
  * could not remove it.
  */
 function forgetOwner(database: Database, owner: number, limit: number): boolean {

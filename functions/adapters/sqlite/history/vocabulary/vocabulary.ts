@@ -91,8 +91,8 @@ function frequencyOf(database: Database, { range, tokens }: Audience, token: str
 }
 
 /**
- * Returns the condition that restricts a query of `historyVocabulary v` to an owner. The query itself restricts it to
- * the tenant.
+ * Returns the condition that restricts a query of `historyVocabulary v` to an owner. The query already selects the
+ * tenant's words.
  */
 const mine = ({ owner }: Audience): string =>
   owner === undefined ? '' : `AND EXISTS (SELECT 1 FROM historyOwnerWords o WHERE o.owner = ${owner} AND o.word = v.id)`

@@ -21,7 +21,7 @@ const AFTER_ALL_IDS = '~'
 /** Characters of messages after which the reader yields to the event loop. */
 const LARGE = 256 * 1024
 
-/** Creates the reader of sessions' logs on SQLite. A deleted session reads like one that never existed. */
+/** Creates the reader of sessions' logs on SQLite. A deleted session looks like one that never existed. */
 export function createSqliteLogReader({ database }: { database: Database }): LogReader {
   /** Reads the session with this number, or returns `absent` if it does not exist. */
   const readNow = <Result>(key: SessionKey, absent: Result, work: (session: number) => Result): Result =>

@@ -43,7 +43,7 @@ export function pause({ database, clock }: LogDependencies, lease: Lease): Run |
   })
 }
 
-/** Returns the run if an earlier attempt of this holder has paused it, and it has not changed since. */
+/** Returns the run if an earlier attempt of this holder has paused it, and the run has not changed since. */
 function pausedBefore(database: Database, lease: Lease): Run | undefined {
   const row = findLiveSession(database, lease)
   const isPaused = wasReleased(row, lease) && row.paused === 1 && row.cancelRun === null

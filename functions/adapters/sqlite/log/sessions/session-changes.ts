@@ -42,7 +42,7 @@ export const released = (row: SessionRow): SessionRow => ({
   generation: row.generation + 1,
 })
 
-/** Gives the lease to `owner` for the length of a lease. */
+/** Gives the lease to `owner` for the usual duration of a lease. */
 export const leased = (row: SessionRow, owner: string, now: number): SessionRow => ({
   ...row,
   leaseOwner: owner,

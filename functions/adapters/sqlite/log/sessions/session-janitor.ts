@@ -34,8 +34,8 @@ const DUE_TENANTS = `WITH RECURSIVE tenants(tenant) AS (
   SELECT tenant FROM tenants WHERE tenant IS NOT NULL`
 
 /**
- * Returns the oldest due sessions of each tenant, at most `limit` for one tenant. With several tenants, each has an
- * equal share of twice the limit.
+ * Returns the oldest due sessions of each tenant, at most `limit` for one tenant. With several tenants, twice the limit
+ * is divided equally among them.
  */
 function dueOfTenants(database: Database, now: number, limit: number): DueSession[] {
   const oldest = 'SELECT tenant, session, due FROM sessions WHERE tenant = ? AND due <= ? ORDER BY due LIMIT ?'
