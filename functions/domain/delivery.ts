@@ -23,9 +23,9 @@ export interface Delivery extends DeliveryKey, NewDelivery {
   readonly state: JsonObject
   /** A value that changes with every write to the row. */
   readonly mark: string
-  /** The worker that has claimed it until `due`; absent if unclaimed. */
+  /** The worker that has claimed the delivery until `due`; absent if unclaimed. */
   readonly owner?: string
-  /** When a worker should process it next; absent if it is finished. */
+  /** When a worker should process the delivery next; absent for a finished delivery. */
   readonly due?: number
   /** Set if a hint was sent for this delivery. The worker that receives the hint need not wait for `due`. */
   readonly hinted?: true
@@ -69,7 +69,7 @@ export const MAX_STARTS = 20
 const FIRST_WAIT_MS = 60_000
 const MAX_WAIT_MS = 600_000
 
-/** Whether the delivery is suspected of crashing processes. A single crash may have had any other cause. */
+/** Whether the delivery is suspected of crashing processes. One crash is not enough: it may have another cause. */
 export const isSuspect = ({ begun = 0 }: Pick<Delivery, 'begun'>): boolean => begun >= SUSPECT
 
 /** Whether the delivery is abandoned: it was started too often. */

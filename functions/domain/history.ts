@@ -20,8 +20,7 @@ export interface HistoryDocument {
   readonly toolCallId?: string
   readonly status?: ToolStatus
   /**
-   * Set if the history was searched earlier. For an assistant's text, its thread has searched; for a delegate call, its
-   * leader or its member.
+   * Set if the thread of an assistant's text, or the leader or the member of a delegate call, has searched the history before.
    */
   readonly searched?: true
   /** Set if another run has superseded the message's run. */
@@ -54,7 +53,7 @@ export interface HistoryFilters {
   readonly agent?: string
   /** Only messages with this rating. */
   readonly feedback?: Rating
-  /** Whether another run has superseded the message's run. */
+  /** True: only messages whose run was superseded. False: only messages of other runs. */
   readonly superseded?: boolean
   /** Milliseconds since 1970, inclusive. */
   readonly since?: number
@@ -66,7 +65,7 @@ export interface HistoryFilters {
   readonly metadata?: readonly MetadataFilter[]
   /** The run that makes the search. Its own messages are excluded. */
   readonly notRun?: string
-  /** Only these sessions, at most 1,000. They are not part of a cursor, because they may change between pages. */
+  /** Only these sessions, at most 1,000. Cursors do not contain the list, because it may change between pages. */
   readonly sessions?: readonly string[]
 }
 
@@ -144,11 +143,11 @@ export interface HistoryHit {
   readonly snippet: string
   /** The terms of the query that the hit matches. Empty for a query without words. */
   readonly matched: readonly MatchedTerm[]
-  /** In groups: the number of further hits in this session, at most `MAX_MORE`. */
+  /** Number of further hits in this session, at most `MAX_MORE`. Set if hits are grouped by session. */
   readonly more?: number
 }
 
-/** Where a term was found: in the entry, in an entry beside it, or in the name of its tool. */
+/** Where a term was found: in the entry, in a neighbouring entry, or in the name of the entry's tool. */
 export const MATCH_PLACES = ['entry', 'neighbour', 'tool_name'] as const
 export type MatchPlace = (typeof MATCH_PLACES)[number]
 

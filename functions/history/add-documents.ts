@@ -19,8 +19,8 @@ export interface DocumentDependencies {
 }
 
 /**
- * Why a change is not indexed yet; undefined if it is indexed. `index`: the index failed. `unread`: the message could not be
- * read. `late`: the time ended first.
+ * Why a change is not indexed yet; undefined if it is indexed. `index`: the index failed. `unread`:
+ * the message could not be read. `late`: the time limit was reached first.
  */
 export type Failure = { readonly error: string; readonly cause: 'index' | 'unread' | 'late' } | undefined
 
@@ -53,7 +53,7 @@ export async function addDocuments(dependencies: DocumentDependencies, adding: A
   const error = added.unread
   if (!(error instanceof TooltrailError) || error.code !== 'output_not_found')
     return spoiled(dependencies, adding.stored, error)
-  // If the session is deleted, its outputs were deleted with it.
+  // The outputs of a deleted session are missing on purpose.
   if ((await dependencies.sessions.read(key)) === undefined) return undefined
   const failure = await spoiled(dependencies, adding.stored, new Error(`its output is gone: ${error.message}`))
   if (failure !== undefined) return failure

@@ -5,9 +5,9 @@ import type { HistoryIndex } from '../ports/history-index.ts'
 import type { SessionStore } from '../ports/session-store.ts'
 import { createSessionMatch } from '../search/session-match.ts'
 
-/** Maximum number of hits per page for which the metadata of their sessions are compared. */
+/** Maximum number of hits per page whose sessions are compared with the filter. */
 const MAX_COMPARED_HITS = 1_000
-/** Number of hits per request to the index if the metadata of their sessions must be compared. */
+/** Number of hits per request to the index if their sessions are compared with the filter. */
 const HITS_PAGE = 50
 
 interface Dependencies {
@@ -75,7 +75,7 @@ async function searchComparing(
     const missing = query.limit - found.length
     const asked = { ...query, ...definedFields({ after }) }
     let page = await index.search({ ...asked, limit: HITS_PAGE })
-    // The index may return few or no hits although more follow. So each page of the index counts as a full one.
+    // The index may return few or no hits although more follow. So each page counts as `HITS_PAGE` hits.
     compared += HITS_PAGE
     let fitting = await keepFitting(page.hits)
     // If the index's page has more matching hits than are missing, the search is repeated for a shorter page. Only the index

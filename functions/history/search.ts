@@ -30,11 +30,11 @@ interface Dependencies {
 const AT_ONCE = 4
 /** Number of messages in the first read on each side of a hit. One of them nearly always has text that can be shown. */
 const NEAR = 4
-/** Maximum number of characters that are read for a neighbour. Only 300 are shown, so a long message ends the read. */
+/** A read of neighbours ends after this many characters. At most 300 of each neighbour are shown. */
 const NEAR_CHARACTERS = 64 * 1024
 /**
- * Number of messages per further read, and maximum number of reads. Further reads are needed if the first messages were all
- * empty.
+ * Number of messages per further read, and maximum number of reads. Further reads are made if none of the first messages has a
+ * text.
  */
 const FAR = 100
 const MAX_READS = 20

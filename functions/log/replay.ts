@@ -17,7 +17,7 @@ export interface ReplayOptions extends RequestForm {
   readonly replay: 'full' | 'conversation'
   /** Decisions about the session's requests. Default: none. */
   readonly context?: Pick<SessionContext, 'summary' | 'cut' | 'citations' | 'repairs'>
-  /** The first message of earlier turns that is sent with its media. Default: none. */
+  /** From this message on, earlier turns are sent with their media. Default: all without media. */
   readonly mediaFrom?: string
   /** Source numbers in addition to those in the log. A result without a number is sent without its sources. */
   readonly numbers?: SourceNumbers

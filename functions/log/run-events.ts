@@ -41,8 +41,8 @@ function runPausedOrResumed(run: Run, { type, counts }: ChangeNotice, id: string
 type ChangeNotice = Extract<RunNotice, { counts: RunCounts }>
 
 /**
- * Names a pause after the message that has the first of the calls it waits for. Names the end of a pause after the log's
- * last message.
+ * Names a pause after the message that has the first waiting call. Names the end of a pause after
+ * the log's last message.
  */
 function nameOfChange(run: Run, notice: ChangeNotice): string {
   const message = notice.type === 'run.paused' ? notice.asked : notice.after

@@ -22,9 +22,9 @@ import {
 } from './run-events.ts'
 
 /**
- * The functions of this module derive the events of a run from its log. The events have the same ids as the live
- * events, and are for consumers that come late or are in another process. This function returns the events of the run's
- * beginning. `input`: the message made of the run's input.
+ * The functions of this module derive the events of a run from its log. The events have the ids of the live events, and are for
+ * consumers that come late or are in another process. `beginningEvents` returns the events of the run's beginning. `input`: the
+ * message made of the run's input.
  */
 export function beginningEvents(run: Run, input: UserMessage | undefined): StoredEvent[] {
   const events: StoredEvent[] = []

@@ -5,14 +5,14 @@ import type { Message, Part } from '../domain/messages/message.ts'
 /** Maximum length of a title that is made of an input, in UTF-16 units, including the final `…`. */
 const MAX_INPUT_TITLE_LENGTH = 80
 /**
- * Maximum length, in UTF-16 units, of the beginning of an input that is stored with its title. The filter `q` of lists searches
+ * Maximum length, in UTF-16 units, of an input's beginning, which is stored with the title. The filter `q` of lists searches
  * this beginning.
  */
 const MAX_OPENING_LENGTH = 4_000
 /** Maximum length, in UTF-16 units, of the beginning of an input in which a title is searched for. */
 const MAX_SEARCHED_LENGTH = 64 * 1024
 /**
- * Maximum UTF-16 units of a line that are used for a title. The limit exceeds a title's length, because marks and spaces may
+ * Only this many UTF-16 units of a line are used for a title. The limit exceeds a title's length, because marks and spaces may
  * precede the words.
  */
 const MAX_LINE_LENGTH = 4_000

@@ -5,7 +5,7 @@ import type { RequestMedia, RequestMessage, RequestText } from '../domain/model-
 
 type ToolResult = Extract<RequestMessage, { role: 'tool' }>
 
-/** Whether the status is a result for the model. */
+/** Whether the call has ended, so that its status is a result for the model. */
 export const isResult = (message: ToolMessage): boolean =>
   message.status !== 'running' && message.status !== 'waiting' && message.status !== 'approved'
 

@@ -6,7 +6,7 @@ export type Turn = readonly (UserMessage | AssistantMessage)[]
 
 /**
  * Groups a log into turns, in order. A turn begins with a user message that is the first message of its run. `cut`: the
- * truncation. An input that the truncation kept belongs to the turn of the next message, even if that message has
+ * truncation. An input that the truncation kept belongs to the turn of the message after the input, even if that message is of
  * another run.
  */
 export function groupTurns(messages: readonly Message[], cut?: Pick<Cut, 'kept'>): Turn[] {

@@ -50,7 +50,7 @@ export function createMcpServing(dependencies: McpDependencies): (request: Reque
     const body = await request.clone().text()
     if (/^\s*\[/u.test(body)) return refuseBatch()
     if (request.headers.get('mcp-method') === LISTEN) return refuseListening(body)
-    // The key itself is not passed on, because no tool needs it.
+    // The API key is not passed on, because no tool needs the key.
     const authInfo = { token: '', clientId: key?.id ?? 'open', scopes: [...scopes], extra: { ...visit } }
     return wellFormedResponse(await handler.fetch(withBody(request, body, lenientBody(body, INPUTS)), { authInfo }))
   }

@@ -8,7 +8,7 @@ export interface HistoryIndex {
   search(query: HistoryQuery): Promise<HistoryPage>
   /**
    * Finds the session of a message. Undefined if the message does not exist, or if the scope excludes its session. If the index
-   * is known to be behind the log, rejects with `search_unavailable` for a message that it lacks, because the log may have it.
+   * is known to be behind the log, rejects with `search_unavailable` for a message that is not indexed.
    */
   locate(scope: HistoryScope, messageId: string): Promise<string | undefined>
 }

@@ -29,7 +29,7 @@ export interface RemovedRow {
   readonly documents: number
 }
 
-/** Messages whose run was superseded, although their rows did not change. */
+/** Messages whose run was superseded. Their rows did not change. */
 export interface SupersededRows {
   readonly key: SessionKey
   readonly range: MessageRange

@@ -55,6 +55,6 @@ export interface Outbox {
    * `next` is set in this case. If the filter names no session, the result may be slightly out of date.
    */
   list(filter: DeliveryFilter): Promise<{ readonly deliveries: readonly Delivery[]; readonly next?: string }>
-  /** Finds the tenant's delivery of this kind and id. May miss a very recent one. */
+  /** Finds the tenant's delivery of this kind and id. A very recent delivery may not be found. */
   find(tenant: string, kind: string, id: string): Promise<Delivery | undefined>
 }

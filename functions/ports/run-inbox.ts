@@ -12,7 +12,7 @@ export interface Idempotency {
   readonly keyHash: string
   /** Hash of the request's content. Two contents under one key are a conflict. */
   readonly bodyHash: string
-  /** Set if the key is remembered for as long as the session exists, and not only for a day. */
+  /** Set if the key is remembered as long as the session exists. Otherwise, it is remembered for a day. */
   readonly forGood?: true
 }
 

@@ -13,7 +13,7 @@ export interface Hint extends SessionKey {
  * lease keeps one writer, the header keeps the order, and the sweeper finds lost work.
  */
 export interface RunQueue {
-  /** Sends a hint. Rejects if the hint could not be sent, but not because consumers are busy or absent. */
+  /** Sends a hint. Rejects if the hint could not be sent. Resolves even if consumers are busy or absent. */
   send(hint: Hint): Promise<void>
   /**
    * Calls `handle` for each hint until `stop`. If `handle` rejects, the hint is delivered again later. A queue may

@@ -5,7 +5,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { RunQueue } from '../ports/run-queue.ts'
 
 export interface FollowedWork {
-  /** The given service. While a caller follows a run, it also sends hints for the run's session. */
+  /** The given service, which also sends hints for a run's session while a caller follows the run. */
   readonly service: AgentService
   /** Calls `handle` for each followed session, at once and then repeatedly, until `stop`. */
   consume: RunQueue['consume']

@@ -132,7 +132,7 @@ interface MessageBase {
   readonly agent: string
   /** On a team member's messages: the id of the delegate call that the member works for. */
   readonly parentToolCallId?: string
-  /** The id of the delegate call's row, because ids of calls may repeat. */
+  /** The id of the delegate call's row. It is unique; ids of calls may repeat. */
   readonly parentMessageId?: string
   /** The round within the run, counted from 0. */
   readonly round: number

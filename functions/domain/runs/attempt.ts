@@ -19,8 +19,8 @@ export interface AttemptState {
 }
 
 /**
- * The number of an attempt at a completion. The first attempt has 0. A later attempt has a greater number, also if a
- * later holder makes it. Numbers may have gaps.
+ * The number of an attempt at a completion. The first attempt has 0. A later attempt has a greater
+ * number, even if another holder makes the attempt. Numbers may have gaps.
  */
 export function attemptNumber({ generation, discarded, ...state }: AttemptState): number {
   const first = firstGeneration(state) ?? generation

@@ -54,7 +54,7 @@ export interface RunSettings {
 
 export const isStrict = (format: JsonFormat): boolean => format.type === 'json_schema' && format.strict === true
 
-/** The format, unless it is plain text. */
+/** Returns the format; undefined for plain text. */
 export const jsonFormat = (format: ResponseFormat | undefined): JsonFormat | undefined =>
   format === undefined || format.type === 'text' ? undefined : format
 

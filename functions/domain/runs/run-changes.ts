@@ -41,9 +41,9 @@ export function acceptedRun(
 }
 
 /**
- * The tools, instructions and settings of a request that continues a run by bringing tool results. An absent field keeps the
- * value of the run. `instructions: null` removes the run's instructions, so that the session's instructions apply.
- * `settings: null` removes the run's settings.
+ * The tools, instructions and settings of a request that continues a run with tool results. An absent field keeps the value of
+ * the run. `instructions: null` removes the run's instructions, so that the session's instructions apply. `settings: null`
+ * removes the run's settings.
  */
 export interface NewestRequest {
   readonly clientTools?: readonly ClientTool[] | undefined
@@ -52,8 +52,8 @@ export interface NewestRequest {
 }
 
 /**
- * Replaces the run's tools, instructions and settings by those of its newest request. A tool choice then holds for the
- * run's next round. Returns `run` itself if all of them are equal.
+ * Replaces the run's tools, instructions and settings by those of its newest request. A tool choice in the request holds for
+ * the run's next round. Returns `run` itself if nothing changes.
  */
 export function withNewestRequest(
   run: Run,

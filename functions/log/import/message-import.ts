@@ -7,6 +7,6 @@ export interface MessageImport {
    * itself. `at`: the message's path in the request. Throws `ImportRefused` if the message does not match the format.
    */
   take(value: unknown, at: string): readonly ClosedMessage[]
-  /** Returns the calls that have no result at the end of the log, as interrupted. */
+  /** Returns each call that has no result at the end of the log, as `interrupted`. */
   end(): readonly ClosedMessage[]
 }

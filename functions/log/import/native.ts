@@ -80,7 +80,7 @@ const base = {
   round: numeric(z.number().int().min(0)).optional(),
   created_at: time.optional(),
 }
-/** A field that our exports have, but that is not documented for messages. */
+/** An undocumented field of our exports. */
 const searched = z
   .boolean()
   .optional()

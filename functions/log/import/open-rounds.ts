@@ -41,7 +41,7 @@ export interface OpenRounds {
    * is none.
    */
   take(loop: Loop, name: string, sequence?: number): FoundCall | undefined
-  /** Returns the open calls at the end of the log, as `interrupted`. */
+  /** Returns each call that is open at the end of the log, as `interrupted`. */
   end(): ClosedToolMessage[]
   /** Throws `ImportRefused` with the path `at` if the message's calls and the open calls together exceed the memory limit. */
   assertCapacity(message: ClosedMessage, at: string): void

@@ -21,7 +21,7 @@ const MAX_PLAIN_CHARACTERS = 15
 export function readJson(text: string): unknown {
   const spans = respelledNumbers(text)
   if (spans.length === 0) return JSON.parse(text)
-  // The text may contain the prefix itself. Then a reviver is used, although it takes ten times as long.
+  // The text may contain the prefix itself. If so, a reviver is used, although it takes ten times as long.
   if (MAY_HAVE_MARK.test(text)) return JSON.parse(text, keepSpelling)
   const pieces: string[] = []
   let end = 0

@@ -104,8 +104,8 @@ export interface PieceJoiner {
 }
 
 /**
- * Creates a joiner for one text. `isJson`: the text is the JSON arguments of a call. Such arguments may contain halves as
- * escapes.
+ * Creates a joiner for one text. `isJson`: the text is the JSON arguments of a call. Such arguments
+ * may contain halves of surrogate pairs as \u escapes.
  */
 export function createPieceJoiner({ isJson }: { readonly isJson: boolean }): PieceJoiner {
   const mend = isJson ? wellFormedJson : (text: string): string => text.toWellFormed()

@@ -7,7 +7,7 @@ import { weighText } from './token-weight.ts'
 
 /** Maximum number of requests per consolidation. If a conversation is longer, only the newest part is read. */
 const MAX_REQUESTS = 4
-/** Number of messages before the threshold at which consumers are warned. */
+/** Consumers are warned when the threshold is at most this many messages away. */
 const NEARLY = 2
 
 /**

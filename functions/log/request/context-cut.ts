@@ -14,7 +14,7 @@ const [MIN_SHARE, MIDDLE_SHARE, MAX_SHARE] = [0.35, 0.55, 0.75]
 /** Maximum share of a rejected request that is kept. */
 const AFTER_REFUSAL = 2 / 3
 
-/** Counts of the messages before the loaded ones. These earlier messages are no longer sent. */
+/** Counts of the messages that are older than the loaded ones. The older messages are no longer sent. */
 export interface Older {
   readonly messages: number
   readonly conversational: number

@@ -30,10 +30,10 @@ export interface LoadedLog {
 }
 
 /**
- * Creates a window that limits how much of a log is loaded (promises R7): back to the start of the decided context, or as much as
- * can fit `maxTokens` tokens. The turn of `currentRun` is loaded completely, whatever its size (promises R3). This turn consists
- * of the run's messages and, if the run has no input of its own, those of the runs that it continues. `mediaFrom`: the first
- * message of earlier turns that is sent with its media. Default: none.
+ * Creates a window that limits how much of a log is loaded (promises R7): back to the start of the decided context, or as much
+ * as can fit `maxTokens` tokens. The turn of `currentRun` is loaded completely, whatever its size (promises R3). This turn
+ * consists of the run's messages and, if the run has no input of its own, those of the runs that it continues. `mediaFrom`:
+ * from this message on, earlier turns are sent with their media. Default: all without media.
  */
 export function createContextWindow(
   currentRun: string,
@@ -51,7 +51,7 @@ export function createContextWindow(
   /** `reached`: the start of the decided context was read. `skipped`: a message after that start did not fit. */
   let [reached, skipped] = [false, false]
 
-  /** Whether a message is of the current turn. Without an input, the turn goes back to an earlier input or the limit. */
+  /** Whether a message is of the current turn. If the run has no input, the turn begins at an earlier input or at the limit. */
   const isOfTurn = (message: Message): boolean =>
     turnOpen && (message.runId === currentRun || (turn.at(-1)?.role !== 'user' && turnWeight <= most))
 

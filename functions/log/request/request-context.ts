@@ -32,8 +32,8 @@ export const summaryText = (text: string): string => `<conversation_summary>\n${
 const userText = (text: string): RequestMessage => ({ role: 'user', parts: [{ type: 'text', text }] })
 
 /**
- * Whether a message is part of the conversation itself: an input, or a completion with content. Rounds and failures are
- * not.
+ * Whether a message counts as conversation: an input to the leader, or a completion of the leader without calls. Failed
+ * messages and messages without content do not count.
  */
 export function isConversational(message: Message): boolean {
   if (message.role === 'tool' || !isLeaders(message)) return false

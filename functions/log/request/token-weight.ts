@@ -10,7 +10,7 @@ import { formatInstructions } from './format-text.ts'
  * from the usage that it reports (`request-size.ts`).
  */
 
-/** Number of letters of a word that are counted as one token. */
+/** Number of letters of a word that together count as one token. */
 const LETTERS_OF_TOKEN = 8
 const WORD = 1
 const DIGIT = 0.7

@@ -20,7 +20,7 @@ export function createSubAgents() {
   const open: string[] = []
   /**
    * Kept records of sub-agents, by call. In older files, these records are between the call that started the sub-agent and the
-   * call's result. They are kept until the result is read.
+   * call's result. The records are kept until the result is read.
    */
   const aside = new Map<string, { readonly line: number; readonly record: Fields }[]>()
   return {

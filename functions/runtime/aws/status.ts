@@ -51,7 +51,7 @@ export interface Status {
 interface IndexDocuments {
   readonly count: number | undefined
   readonly tookMs: number
-  /** Whether an earlier version made the index, so that it lacks what this version indexes. */
+  /** Whether an earlier version made the index. Such an index lacks data that this version indexes. */
   readonly isOutdated: boolean
 }
 

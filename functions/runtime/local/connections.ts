@@ -5,9 +5,7 @@ const CROWDED_HEADERS_MS = 5_000
 
 interface Limits {
   readonly maxConnections: number
-  /**
-   * Maximum connections per address. One address may be a single client machine, or a proxy in front of all clients.
-   */
+  /** Maximum connections per address. An address may be that of one client machine, or of a proxy in front of all clients. */
   readonly maxOfAddress: number
 }
 

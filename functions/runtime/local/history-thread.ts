@@ -52,7 +52,7 @@ export function createHistoryThread({ database, path, outputs, report }: Depende
     async merge(tenant) {
       await ask({ merge: tenant })
     },
-    // Closing the last connection removes the log.
+    // Closing the last connection removes the write-ahead log.
     emptyLog: () => (closed ? Promise.resolve(true) : ask('emptyLog')),
     async close() {
       closed = true

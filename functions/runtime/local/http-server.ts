@@ -103,7 +103,7 @@ interface Progress {
 function cutUnread(open: Map<ServerResponse, Progress>, now: number, limitMs: number): void {
   for (const [response, before] of open) {
     const { socket } = response
-    // Without a socket, the response is waiting for the previous response on its connection.
+    // A response without a socket waits for the previous response on its connection.
     const taken = socket === null ? 0 : socket.bytesWritten - socket.writableLength
     const isStuck = socket !== null && response.writableLength > 0 && taken === before.taken
     if (!isStuck) open.set(response, { taken, since: now })

@@ -17,7 +17,7 @@ export interface LiveProcess {
    * expire.
    */
   readonly id: string | undefined
-  /** Call this before the database is closed. */
+  /** Releases the lock, unless a lease still needs it. Must be called before the database is closed. */
   close(): void
 }
 

@@ -51,7 +51,7 @@ export interface LocalServer {
   /** The default agent's model: `provider/model`. */
   readonly model: string
   readonly openAccess: boolean
-  /** Lines for the operator. They describe the tools of agents without a list of tools. */
+  /** Lines for the operator about the tools of agents that list no tools. */
   readonly unlistedTools: readonly string[]
   /** Keys exist, but all are revoked or expired: no request is accepted. */
   readonly lockedOut: boolean
