@@ -24,7 +24,7 @@ export const modelVariables = {
   AWS_SECRET_ACCESS_KEY: text.optional(),
   AWS_SESSION_TOKEN: text.optional(),
   AWS_BEARER_TOKEN_BEDROCK: text.optional(),
-  // The SDK reads these variables. Here, they only show that credentials exist.
+  // The SDK reads these variables. This program only infers from them that credentials exist.
   AWS_PROFILE: text.optional(),
   AWS_WEB_IDENTITY_TOKEN_FILE: text.optional(),
   AWS_CONTAINER_CREDENTIALS_RELATIVE_URI: text.optional(),
