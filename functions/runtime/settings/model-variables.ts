@@ -4,7 +4,7 @@ import { defaultCredentials } from '../../adapters/models/default-credentials.ts
 import type { ModelSettings } from '../../adapters/models/model-settings.ts'
 import { httpAddress } from './setting-text.ts'
 
-/** Default models. Without `MODEL`, the first provider in this order that has a key is used. */
+/** Default models. Without `MODEL`, the first of these providers that has a key is used. */
 export const DEFAULT_MODELS = {
   anthropic: 'anthropic/claude-sonnet-5-5',
   openai: 'openai/gpt-5.6',
