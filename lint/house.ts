@@ -31,7 +31,7 @@ const SUBFOLDERS: { readonly [folder: string]: { readonly [subfolder: string]: n
 const CLOUD_PACKAGE = /^(@aws-sdk|@smithy|@opensearch-project|@types\/aws-lambda|aws-lambda)(\/|$)/
 /** Matches the files that compose the program on AWS. */
 const CLOUD_FILE = /^functions\/runtime\/(?:aws|lambda)\/[a-z-]+\.ts$/
-/** Files of domain/ that may import a module of Node, each with this module. */
+/** Files of domain/ that may import one module of Node, each with the name of its module. */
 const DOMAIN_MODULES: { readonly [file: string]: string } = {
   'functions/domain/hash.ts': 'node:crypto',
   'functions/domain/time/yield-to-event-loop.ts': 'node:timers/promises',

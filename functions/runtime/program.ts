@@ -36,7 +36,7 @@ import { createCore } from './core.ts'
 import { createFollowedWork } from './followed-work.ts'
 import { openMcp } from './open-mcp.ts'
 
-/** Time that the work of one hint may spend on a deletion, in milliseconds. The sweeper continues the deletion. */
+/** Maximum time for a deletion in the work of one hint, in milliseconds. The sweeper continues a longer deletion. */
 const DELETION_MS = 60_000
 
 /** All ports that a program needs, one adapter each. */
@@ -90,7 +90,7 @@ export interface ProgramSettings {
   readonly app: AppSettings
   /** Milliseconds between two sweeps. */
   readonly sweepMs: number
-  /** Executes only runs of sessions that requests follow, and does not sweep. */
+  /** Whether the program executes only runs of sessions that requests follow, and does not sweep. */
   readonly onlyFollowed?: boolean
 }
 
@@ -103,13 +103,13 @@ export interface Program {
    */
   start(): void
   /**
-   * Ends streams and waits, hands off runs between two rounds, and stops sweeping. Call it after `start`. The ports
-   * stay open.
+   * Ends streams and waiting requests, hands off runs between two rounds, and stops sweeping. Call it after `start`.
+   * The ports stay open.
    */
   stop(): Promise<void>
   /** Stops faster: aborts completions in flight. The next holder sends their requests to the model again. */
   cutOff(): void
-  /** Whether many bytes are unread, so that clients that do not read must be disconnected sooner. */
+  /** Whether clients have left many bytes unread. If so, clients that do not read are disconnected sooner. */
   isCrowded(): boolean
 }
 

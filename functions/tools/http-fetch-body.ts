@@ -15,7 +15,7 @@ export interface Body {
   readonly cut: boolean
 }
 
-/** Reads at most `limit` bytes, counted after decompression, and stops the transfer there. */
+/** Reads at most `limit` bytes, counted after decompression, and then ends the transfer. */
 export async function readBody(response: IncomingMessage, limit: number): Promise<Body> {
   const chunks: Uint8Array[] = []
   let size = 0

@@ -100,7 +100,7 @@ async function readBody(body: ReadableStream<Uint8Array>, limit: number): Promis
   return Buffer.concat(chunks)
 }
 
-/** Returns the reason in our own words: the text of a foreign server is not repeated. */
+/** Returns the reason in our own words, without any text of the foreign server. */
 function reasonOf(error: unknown): string {
   const cause = error instanceof Error ? error.cause : undefined
   if (!(cause instanceof Error)) return 'cannot be fetched: its server sends no complete response'

@@ -4,8 +4,8 @@ const NUMBER = /^\s*[+-]?\d+(?:\.\d+)?\s*$/u
 
 /**
  * Reads arguments as clients and models often write them. An optional parameter that is null or an empty text counts as
- * absent. Numbers may be written as texts. All arguments together may be null. Only values that the schema refuses are
- * changed.
+ * absent. Numbers may be written as texts. Null in place of all arguments counts as no arguments. Only values that the
+ * schema refuses are changed.
  */
 export function lenientInput(schema: z.ZodType, input: unknown): unknown {
   if (!(schema instanceof z.ZodObject)) return input

@@ -6,7 +6,7 @@ import { defineTool } from './define-tool.ts'
 
 const MAX_CONTEXT = 20
 const DEFAULT_CONTEXT = 2
-/** Time limit for reading a whole output; 100 MB take some seconds. It is shorter than the tool's timeout. */
+/** Time limit for reading a whole output; 100 MB take some seconds. This limit is shorter than the tool's timeout. */
 const READ_TIMEOUT_MS = 30_000
 
 /** Schema of the arguments that select a part of an output. */

@@ -2,8 +2,8 @@ import type { IGrantable } from 'aws-cdk-lib/aws-iam'
 import type { IKey } from 'aws-cdk-lib/aws-kms'
 
 /**
- * Only those rights to a key that DynamoDB, S3, SQS and Secrets Manager need on behalf of their callers. `ReEncrypt*`
- * is not needed.
+ * Rights to a key that DynamoDB, S3, SQS and Secrets Manager need on behalf of their callers. They need no wildcard
+ * such as `ReEncrypt*`.
  */
 const USES = [
   'kms:Decrypt',

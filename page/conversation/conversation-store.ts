@@ -33,7 +33,7 @@ export function openConversation(id: string, focus: string | undefined): Convers
   const { store, change, changeLog, guarded } = view
   const { load, ...pages } = createLogPages(view)
   const following = createFollowing(view, () => load(focus))
-  /** Waits for `work`. If `work` has loaded the end of the log, reads the messages that arrived meanwhile. */
+  /** Waits for `work`. If `work` has loaded the end of the log, reads the messages that arrived during the wait. */
   const reachingEnd = async (work: Promise<void>): Promise<void> => {
     const { newer } = store.get()
     await work

@@ -92,9 +92,9 @@ export function createFollowing(view: SessionView, load: () => Promise<void>): F
 }
 
 /**
- * Shows events until they end. If the stream fails, events that arrived before are still shown, unless the stream was aborted.
- * When the run starts, `onStarted` must read the changes that have no event: earlier changes by other clients, and calls that
- * the start cancelled.
+ * Shows events until they end. If the stream fails, events that arrived before the failure are still shown, unless the
+ * stream was aborted. When the run starts, `onStarted` must read the changes that have no event: earlier changes by
+ * other clients, and calls that the start cancelled.
  */
 async function showEvents(
   { id, store, change }: SessionView,

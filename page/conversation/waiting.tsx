@@ -10,7 +10,7 @@ import { resultOf } from './drafts.ts'
 
 type WaitingCall = Run['waiting'][number]
 
-/** Shows the calls of a paused run that wait for a person's decision, or for the result of a client's tool. */
+/** Shows the calls that wait in a paused run: for a person's decision, or for the result of a client's tool. */
 export function Waiting({ run, store }: { readonly run: Run; readonly store: ConversationStore }) {
   if (run.status !== 'paused' || run.waiting.length === 0) return null
   return (

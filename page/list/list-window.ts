@@ -1,4 +1,4 @@
-/** Pixels above and below the viewport in which items are rendered too. */
+/** Distance above and below the viewport, in pixels, within which items are also rendered. */
 const MARGIN = 600
 /**
  * A list whose scroll position is within this distance of its end, in pixels, stays at the end when items are added.

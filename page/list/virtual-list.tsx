@@ -102,7 +102,7 @@ function useWindow<Item>(props: Props<Item>) {
     restorePosition(kept, element, shown, { offset: body.current?.offsetTop ?? 0, continues })
     update(element)
   })
-  // Loads more items if the new items do not fill the viewport, or if the list has been scrolled since.
+  // Loads more items if the new items do not fill the viewport, or if the list was scrolled during the load.
   useEffect(() => {
     if (scroller.current !== null && items.length > 0) loadNearby(scroller.current)
   }, [items])

@@ -27,7 +27,7 @@ export async function readEnd(view: SessionView, known = lastOf(view.store.get()
     page = await client.listMessages(id, { order: 'desc', limit: 100, before: read.at(-1)?.id }, { signal })
     read.push(...page.data)
   }
-  if (!isAtEnd(store.get())) return // Another part of the log was loaded meanwhile.
+  if (!isAtEnd(store.get())) return // Another part of the log was loaded during this read.
   const isWhole = !page.has_more || isMet()
   changeLog((log) => withEnd(log, read, known, isWhole))
   if (!isWhole) change({ older: true })

@@ -33,7 +33,7 @@ export interface Log {
 
 export const EMPTY_LOG: Log = { messages: [], drafts: [], run: undefined, notices: [], progress: [] }
 
-/** Adds messages in any order. A message replaces an earlier one with the same id. */
+/** Adds messages in any order. A message replaces an earlier version with the same id. */
 export function withMessages(log: Log, added: readonly Message[]): Log {
   if (added.length === 0) return log
   const last = log.messages.at(-1)

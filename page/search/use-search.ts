@@ -31,7 +31,7 @@ export interface Found {
   readonly hits: readonly SearchHit[]
   readonly next: string | null
   readonly incomplete: boolean
-  /** How the query was read; undefined before the first response. */
+  /** How the API interpreted the query; undefined before the first response. */
   readonly understood: SearchPage['understood'] | undefined
   readonly ms: number
   readonly error: unknown

@@ -1,7 +1,7 @@
 import { createStore } from './store.ts'
 
 /**
- * Time for which a hidden page still counts as visible. A person may look at another tab only briefly.
+ * Time for which a hidden page still counts as visible. A person may look at another tab for a moment only.
  */
 const HIDDEN_MS = 10_000
 

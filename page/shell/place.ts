@@ -8,7 +8,7 @@ export interface Place {
   readonly fragment: string
   /**
    * Whether a key opened this view. Pressing the key again opens the next view. So no field may take the focus, because
-   * it would receive the key.
+   * the field would receive the key.
    */
   readonly stepped: boolean
 }

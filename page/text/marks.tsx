@@ -5,7 +5,7 @@ export function marked(text: string, wanted: string): ComponentChildren {
   if (wanted === '') return text
   const low = text.toLowerCase()
   const word = wanted.toLowerCase()
-  // In lower case, a text may become longer. Positions then differ from those in the original, so nothing is marked.
+  // A text may become longer in lower case. Its positions then differ from the original's, so nothing is marked.
   if (low.length !== text.length) return text
   const pieces: ComponentChildren[] = []
   let at = 0

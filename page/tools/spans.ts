@@ -38,7 +38,7 @@ function endOf({ completed_at, status }: Message, begun: number, now: number): n
 function spansOf(run: string, messages: readonly Message[], now: number): RunSpans {
   const input = messages.find(({ role }) => role === 'user')
   const parents = parentsOf(messages)
-  /** Earliest start of the next completion in each loop: the time at which all results of the loop existed. */
+  /** Earliest start of each loop's next completion: the time at which all results of the loop existed. */
   const ready = new Map<string, number>()
   const depths = new Map<string, number>()
   const spans = messages.flatMap((message): Span[] => {

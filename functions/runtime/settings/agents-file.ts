@@ -243,7 +243,7 @@ function toAgent(name: string, declared: z.output<typeof agent>, defaults: Defau
         `agents.${name}.tools.${index}: there is no tool ${JSON.stringify(tool)}; there are ${[...defaults.tools.keys()].join(', ')}`,
       )
   const model = declared.model ?? defaults.model
-  // The model's output limit is reserved in the context window, besides the request.
+  // The context window must have room for the request and for the model's output limit.
   const outputTokens = options.max_output_tokens ?? outputTokensOf(model)
   return {
     name,

@@ -51,7 +51,7 @@ type Variables = Readonly<Record<string, unknown>>
 
 export type Settings = ReturnType<typeof readSettings>
 
-/** A setting is unusable. The message names it and the expected form. */
+/** A setting is unusable. The message names the setting and its expected form. */
 export class SettingsError extends Error {
   override readonly name = 'SettingsError'
 }
@@ -142,7 +142,7 @@ const ofStore = environment
   .pick({ TOOLTRAIL_INDEX: true, LOG_LEVEL: true })
   .extend({ TOOLTRAIL_ENVIRONMENT: text, TOOLTRAIL_TABLE: text, TOOLTRAIL_BUCKET: text, AWS_REGION: text })
   .extend({ TOOLTRAIL_QUEUE_URL: httpAddress })
-  // The SDK reads this variable itself. It is read here as well, because an engine that replaces S3 needs path-style
+  // The SDK also reads this variable. This program reads it because an engine that replaces S3 needs path-style
   // addresses.
   .extend({ AWS_ENDPOINT_URL_S3: httpAddress.optional() })
 const ofSearch = ofStore.extend({ OPENSEARCH_ENDPOINT: httpAddress })

@@ -4,7 +4,7 @@ import { defaultCredentials } from '../../adapters/models/default-credentials.ts
 import type { ModelSettings } from '../../adapters/models/model-settings.ts'
 import { httpAddress } from './setting-text.ts'
 
-/** Default models. Without `MODEL`, the first provider in this order that has a key is used. */
+/** Default models. Without `MODEL`, the first of these providers that has a key is used. */
 export const DEFAULT_MODELS = {
   anthropic: 'anthropic/claude-sonnet-5-5',
   openai: 'openai/gpt-5.6',
@@ -24,7 +24,7 @@ export const modelVariables = {
   AWS_SECRET_ACCESS_KEY: text.optional(),
   AWS_SESSION_TOKEN: text.optional(),
   AWS_BEARER_TOKEN_BEDROCK: text.optional(),
-  // The SDK reads these variables. Here, they only show that credentials exist.
+  // The SDK reads these variables. This program only infers from them that credentials exist.
   AWS_PROFILE: text.optional(),
   AWS_WEB_IDENTITY_TOKEN_FILE: text.optional(),
   AWS_CONTAINER_CREDENTIALS_RELATIVE_URI: text.optional(),

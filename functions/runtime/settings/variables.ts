@@ -10,7 +10,7 @@ const host = z
   .string()
   .regex(/^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/, hostText)
   .refine((text) => text.endsWith(']') || Number(/:(\d+)$/.exec(text)?.[1] ?? 0) <= 65_535, hostText)
-/** An origin as browsers send it. With a trailing slash, it would never match. */
+/** An origin in the form that browsers send. An origin with a trailing slash would never match. */
 const origin = z
   .string()
   .regex(

@@ -32,7 +32,7 @@ interface Dependencies {
 
 export interface TraceExport {
   /**
-   * Sends the spans that have ended. Resolves within a few seconds, when they were accepted or dropped. Never rejects.
+   * Sends the spans that have ended. Resolves within seconds, once they were accepted or dropped. Never rejects.
    */
   flush(): Promise<void>
   /** Flushes, and stops recording in this process. */
@@ -42,7 +42,7 @@ export interface TraceExport {
 /**
  * Records the spans of this process and sends them to an OTLP endpoint: JSON over HTTP, in batches, at least every 5 s.
  * This module loads the SDK, so import it only if traces are enabled. Spans that the endpoint does not accept are
- * dropped with a warning; at most 2,048 wait.
+ * dropped with a warning; at most 2,048 spans wait.
  */
 export function startTraceExport(settings: TraceSettings, { clock, logger }: Dependencies): TraceExport {
   const { endpoint, headers, environment } = settings
@@ -64,7 +64,7 @@ export function startTraceExport(settings: TraceSettings, { clock, logger }: Dep
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
   trace.setGlobalTracerProvider(provider)
   async function sendAll(): Promise<void> {
-    // A failure is ignored, because the exporter has logged it.
+    // A failure is ignored, because the exporter has logged the failure.
     await processor.forceFlush().catch(() => undefined)
     // The processor's flush does not wait for batches that are being sent, but the sender's flush does.
     await sender.forceFlush()

@@ -6,7 +6,7 @@ import type { Model, ModelEvent, Models } from '../../ports/model.ts'
 import { ModelError } from '../../ports/model.ts'
 import type { Tool, ToolRegistry } from '../../ports/tool.ts'
 
-/** Provider names in OpenTelemetry's conventions for generative AI, where they differ from ours. */
+/** Names of providers in OpenTelemetry's conventions for generative AI, if they differ from our names. */
 const PROVIDERS: { readonly [provider: string]: string } = { bedrock: 'aws.bedrock' }
 
 /**

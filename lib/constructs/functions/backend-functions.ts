@@ -137,8 +137,8 @@ export function createFunctions(scope: Construct, stores: Stores, settings: Func
       memory: 1_024,
       ...common,
       bundle,
-      // A long run is handed off through the queue many times. The hint counts its own hops, so Lambda need not stop
-      // the loop.
+      // A long run is handed off through the queue many times. The hint counts these hops, so Lambda's own loop
+      // detection is not needed.
       recursiveLoop: RecursiveLoop.ALLOW,
     }),
     indexer: new NodeFunction(scope, 'Indexer', {
@@ -214,8 +214,8 @@ const keyVariables = ({ keyCaps }: FunctionSettings): Partial<ApiVariables> =>
   })
 
 /**
- * Returns the variables with the limits of tenants, for every function that accepts runs. The worker accepts runs too:
- * those of Slack inputs that need an answer of Slack's API first.
+ * Returns the variables with the limits of tenants, for every function that accepts runs. The worker accepts the runs
+ * of Slack inputs that first need an answer of Slack's API.
  */
 const budgetVariables = ({ tenantBudget }: FunctionSettings): BudgetVariables =>
   asText({

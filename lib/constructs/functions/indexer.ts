@@ -68,7 +68,7 @@ export class IndexerStream extends Construct {
       filters: FILTERS,
       bisectBatchOnError: true,
       reportBatchItemFailures: true,
-      // An index that sleeps, is full or is being replaced gets hours to recover, by many retries. Lambda does not
+      // Many retries give hours to recover to an index that sleeps, is full or is being replaced. Lambda does not
       // document its waits between retries. Without any wait, the retries take half an hour, because an attempt takes
       // about two seconds.
       retryAttempts: 1_000,
@@ -129,7 +129,7 @@ const FILTERS = [
   // Messages. The sort key of a message is a ULID, which begins with 0 until the year 3084. Sort keys of all other
   // items begin with #.
   pattern({ dynamodb: { Keys: { sk: { S: [{ prefix: '0' }] } } } }),
-  // Expired sessions. Only items that DynamoDB itself removed match, not items that our deletions remove.
+  // Expired sessions. Matches items that DynamoDB removed, but no items that our deletions remove.
   pattern({
     eventName: ['REMOVE'],
     dynamodb: { Keys: { sk: { S: ['#EXPIRY'] } } },

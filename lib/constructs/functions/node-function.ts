@@ -79,7 +79,7 @@ export class NodeFunction extends Function {
   constructor(scope: Construct, id: string, props: NodeFunctionProps) {
     const logs = new LogGroup(scope, `${id}Logs`, {
       retention: props.logDays,
-      // Logs of a deleted stack are kept too, because they may explain a failure.
+      // By default, logs are kept when the stack is deleted, because they may explain a failure.
       removalPolicy: (props.retain ?? true) ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
     })
     // AWS's managed policy is not used, because it allows writing to every log group.
@@ -146,8 +146,8 @@ const allowNetworkInterfaces = (role: Role): void =>
   })
 
 /**
- * The code is bundled by esbuild on this machine, not in Docker. Its name is a hash of its content, so that unchanged
- * code is not deployed again.
+ * The code is bundled by esbuild on this machine, not in Docker. The bundle's name is a hash of its content, so that
+ * unchanged code is not deployed again.
  */
 function bundledCode(handler: Handler, options: BundleOptions): AssetCode {
   return Code.fromAsset(dirname(handlerFile(handler)), {

@@ -43,7 +43,7 @@ const ALIAS = 'live'
 
 /**
  * Aliases of the functions. CodeDeploy moves an alias to a new version: first for a part of the work, then for all of
- * it. If an alarm is raised during the trial, it moves the alias back.
+ * it. If an alarm is raised during the trial, CodeDeploy moves the alias back.
  */
 export class Release extends Construct {
   /** The functions to call, by handler. */

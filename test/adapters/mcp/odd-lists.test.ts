@@ -60,7 +60,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-// A refused tool never reaches a provider, so one wire is enough for it.
+// A refused tool never reaches a provider, so one provider's wire format is enough for its test.
 describe.each(WIRES)('$wire', ({ wire, provider }) => {
   test.each(wire === 'chat' ? NAMES : ACCEPTED)(
     'field/05/%s: the agent gets the other tools of the list',

@@ -92,7 +92,7 @@ test('a new hint does not wait for the backoff of a failed hint', async () => {
   await consumer.stop()
 })
 
-test('stop does not wait for the backoff of a failed hint', async () => {
+test('"stop" does not wait for the backoff of a failed hint', async () => {
   const { clock, sleeps } = heldClock()
   const queue = createMemoryRunQueue({ clock })
   const consumer = queue.consume(() => Promise.reject(new Error('no')))

@@ -3,7 +3,7 @@ import { createSystemClock } from '../../../functions/adapters/memory/system-clo
 
 const clock = createSystemClock()
 
-test('now is the time in milliseconds', () => {
+test('"now" returns the time in milliseconds', () => {
   expect(Math.abs(clock.now() - Date.now())).toBeLessThan(1000)
 })
 

@@ -19,7 +19,7 @@ import { withEngines } from '../../engines/with-engines.ts'
 import { changesOf, openSearchHarness } from './harness.ts'
 import type { OpenSearchHarness } from './harness.ts'
 
-/** More documents than one search scores. */
+/** Number of documents about deploys: more documents than one search scores. */
 const DEPLOYS = 150
 const parts = (place: number, ...texts: readonly string[]): HistoryDocument[] =>
   texts.map((text, part) => document(text, { role: 'tool_result', part: `r${part}`, messageId: IDS[place] ?? '' }))

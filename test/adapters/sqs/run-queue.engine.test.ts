@@ -81,7 +81,7 @@ withEngines(['sqs'], ({ sqs }) => {
     expect(String(reports[0])).toContain('not a hint')
   })
 
-  test('stop waits for running handlers and accepts no further hint', async () => {
+  test('"stop" waits for running handlers and accepts no further hint', async () => {
     const queueUrl = await makeQueue()
     const queue = open(queueUrl)
     const gate = Promise.withResolvers<void>()

@@ -70,7 +70,7 @@ describe('a message that a search has found', () => {
     const mark = target.locator('mark').last()
     await expect.poll(async () => (await mark.boundingBox())?.y).toBeLessThan(HEIGHT / 2)
     expect((await mark.boundingBox())?.y).toBeGreaterThan(0)
-    // Other messages have no marks.
+    // No word of any other message is marked.
     expect(await page.locator('mark').count()).toBe(shown.length)
   })
 

@@ -54,7 +54,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
         atWrite = async (send) => {
           const isLast = ++writes === death.write
           const sent = writes < death.write || (isLast && death.dies === 'after') ? await send() : undefined
-          // All later requests fail, retries too.
+          // All later requests fail, including retries.
           if (writes >= death.write) throw new Error('dead')
           return sent
         }

@@ -40,7 +40,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-/** A separate connection, as another process would open it. */
+/** A separate connection, which acts as another process. */
 function open() {
   const database = openDatabase(path)
   opened.push(database)

@@ -125,7 +125,7 @@ describe('pending words', () => {
     expect(readAll(database, "SELECT 1 FROM historyDocuments WHERE text LIKE '%word0x'")).toEqual([])
   })
 
-  test('are dropped if their session is deleted meanwhile', async () => {
+  test('are dropped if their session is deleted before they are stored', async () => {
     const ids = store(MANY)
     await mergeAnd(() => {
       dropMessages(database, key, ids)
