@@ -9,7 +9,7 @@ import { repliesOf, wholeText } from './outbound/reply-fixture.ts'
 
 const PROCESSES = 4
 const THREADS = 25
-/** Slack's limits count calls by channel. */
+/** Slack limits the calls for each channel separately, so the test uses several channels. */
 const CHANNELS = 5
 /** Deliveries of each message. */
 const DELIVERIES = 10
