@@ -22,7 +22,7 @@ export const finishOf = (completion: ScriptedCompletion): 'stop' | 'tool-calls' 
   completion.finish ?? (completion.parts.some((part) => part.type === 'tool_call') ? 'tool-calls' : 'stop')
 
 /**
- * Splits the text like a stream, into chunks of at most `size` UTF-16 units. A character may be split. Returns at least one
+ * Splits the text as a stream does, into chunks of at most `size` UTF-16 units. A character may be split. Returns at least one
  * chunk.
  */
 export function piecesOf(text: string, size = 7): string[] {
