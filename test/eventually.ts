@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /**
- * Milliseconds after which an operation counts as hung. The limit is long, because a busy machine may be slow; it is not a
- * promised time.
+ * Milliseconds after which an operation counts as hung. The limit is long, because a busy machine may be slow. No promise
+ * refers to this limit.
  */
 export const HANG_TIMEOUT_MS = 180_000
 

@@ -9,7 +9,7 @@ export function processorTime(): number {
   return (user + system) / 1_000
 }
 
-/** Executes `work` and returns the processor time that this thread used meanwhile, in milliseconds. */
+/** Executes `work` and returns the processor time that this thread used until `work` ended, in milliseconds. */
 export async function processorTimeOf(work: () => unknown): Promise<number> {
   const before = processorTime()
   await work()

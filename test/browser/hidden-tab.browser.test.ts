@@ -5,7 +5,7 @@ import type { OpenAiServer, OpenAiStep } from '../model-server/openai-server.ts'
 import { openBrowser } from './browser.ts'
 import type { Opened } from './browser.ts'
 
-/** Maximum number of connections of a browser to one host over HTTP/1.1, for all tabs together. */
+/** Maximum number of HTTP/1.1 connections that a browser opens to one host from all tabs together. */
 const CONNECTIONS = 6
 const HALF: OpenAiStep = { completion: { parts: [{ type: 'text', text: 'half of what is to be said' }] }, hangAfter: 3 }
 const CALL: OpenAiStep = {

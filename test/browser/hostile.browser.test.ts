@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openBrowser } from './browser.ts'
 import type { Opened } from './browser.ts'
 
-/** Set by any hostile code that is executed. */
+/** Code in the hostile texts. The flag shows whether the page has executed this code. */
 const MARK = 'globalThis.executed = true'
 /** Texts that models, tools and people may produce. */
 const HOSTILE = [

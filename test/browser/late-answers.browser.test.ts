@@ -59,7 +59,7 @@ test.each([
   expect(page.url()).toBe(`${opened.url}/sessions/${other}`)
 })
 
-test('hits of an earlier query do not replace those of the current query', async () => {
+test('hits of an earlier query do not replace the hits of the current query', async () => {
   const { client } = opened
   const { id } = await client.createSession({})
   const words = [...Array.from({ length: 30 }, () => 'zebrafish'), 'platypus']

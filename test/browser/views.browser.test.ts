@@ -11,7 +11,7 @@ import type { Opened } from './browser.ts'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** Heading levels that start low and have gaps, and two tables with equal names. */
+/** Markdown whose headings begin at a low level and skip levels, with two tables of the same name. */
 const HEADINGS = '#### low\n\n# high\n\n##### lowest\n\n| a |\n|---|\n| 1 |\n\nand\n\n| a |\n|---|\n| 2 |\n'
 
 let opened: Opened

@@ -29,7 +29,7 @@ function sitDown(words: readonly string[], { flags = [] as string[], env = {} } 
   const shown = (): string => stripVTControlCharacters(raw)
   terminal.onData((piece) => (raw += piece))
   const exit = new Promise<number>((resolve) =>
-    // Computes the exit code like a shell: 128 plus the signal, if a signal ended the command.
+    // Computes the exit code as a shell does: 128 plus the signal, if a signal ended the command.
     terminal.onExit(({ exitCode, signal = 0 }) => resolve(signal === 0 ? exitCode : 128 + signal)),
   )
   return {

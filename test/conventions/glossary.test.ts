@@ -29,7 +29,7 @@ function namesIn(path: string): string[] {
   return [...names]
 }
 
-/** Banned words at the start of a part of a name. The glossary has a term for each. */
+/** Banned words that begin a part of a name. The glossary has a replacement for each word. */
 const BANNED =
   /(?:^|[a-z_])(?:Told|Tells|Glances?|Insists?|Insistent|Echoes|Patience|Poison|Whoever|Somebody)(?=[A-Z_]|$)|^(?:told|glances?|insist|insistent|echoes|patience|poison|whoever|somebody)(?=[A-Z]|$)|PATIENCE|POISON|GLANCE/
 /** Names in deployed stacks. If they changed, CloudFormation would replace the queue. */

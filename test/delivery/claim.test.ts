@@ -62,7 +62,7 @@ test('a worker that lost its claim gets an error for its next change, and an abo
 
 test('a delivery that ends while a renewal waits does not become due again', async () => {
   const { stored } = await open({ slowMs: 60 })
-  // Renewals come every 20 ms here.
+  // In this test, the claim is renewed every 20 ms.
   await claim.change({ status: 'delivered', owner: null, due: null })
   await claim.end()
   const left = await stored()

@@ -92,7 +92,7 @@ test('a session delivery without a run is started by a hint', async () => {
   expect(done).toEqual(['0.1'])
 })
 
-test('a channel that hangs does not prevent this run or the next from ending', async () => {
+test('a channel that hangs prevents neither this run nor the next run from ending', async () => {
   const { promise, resolve } = Promise.withResolvers<Outcome>()
   await open({ begins: 'start', deliver: () => promise }, [{ text: 'one' }, { text: 'two' }])
   for (let run = 0; run < 2; run++) {

@@ -8,7 +8,7 @@ interface Change {
   readonly apply: (properties: Resource['Properties']) => Resource['Properties']
 }
 
-/** A worker's time limit, and the margin in which it hands off its run, in seconds. The template has 15 and 5 minutes. */
+/** A worker's time limit, and the remaining time at which it hands off its run, in seconds. Template: 15 and 5 min. */
 export const WORKER_SECONDS = 30
 export const STOP_MARGIN_SECONDS = 22
 /** Attempts for a batch of the stream. The template has 1,000. */

@@ -35,7 +35,7 @@ withEngines(['dynamodb', 's3', 'sqs', 'opensearch', 'lambda'], (engines) => {
       beforeAll(async () => {
         assembly = await synthesise(ENVIRONMENT)
         system = await startSystem(assembly, engines)
-        // A lease is valid for a minute. Other rules are tested in this time.
+        // The killed worker's lease stays valid for a minute. Other tests run during this minute.
         killed = await killWorkerInTool(system)
         await deleteAndWriteLate(system)
       }, START_MS)

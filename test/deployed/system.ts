@@ -33,7 +33,7 @@ export interface System {
   /** The API with another key of the tenant, which has these caps. */
   withCaps(...caps: readonly string[]): Promise<Client>
   readonly table: string
-  /** Reports the item's later removal as an expiry by DynamoDB. */
+  /** Makes the stream report the item's later removal as an expiry by DynamoDB. */
   expires(item: { readonly pk: string; readonly sk: string }): void
   remove(): Promise<void>
 }

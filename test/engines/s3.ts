@@ -44,7 +44,7 @@ export async function startS3(): Promise<Engine> {
     args: [
       ...[
         '-Xmx256m',
-        // These are the options of DynamoDB Local, because both processes run for minutes only.
+        // The Java options equal those of DynamoDB Local, because both servers run for only a few minutes.
         '-XX:+UseSerialGC',
         '-XX:TieredStopAtLevel=1',
         `-Djava.io.tmpdir=${scratch}`,

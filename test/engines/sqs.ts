@@ -38,7 +38,7 @@ export async function startSqs(): Promise<Engine> {
     scratch,
     command: 'java',
     args: [
-      // These are the options of DynamoDB Local, because both processes run for minutes only.
+      // The Java options equal those of DynamoDB Local, because both servers run for only a few minutes.
       ...['-Xmx256m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1'],
       ...[`-Djava.io.tmpdir=${scratch}`, `-Dconfig.file=${settings}`],
       ...['-cp', join(jars, '*'), 'org.elasticmq.server.Main'],

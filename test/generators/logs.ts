@@ -201,7 +201,7 @@ function toolMessage(
   }
 }
 
-/** Results without a call: of an unknown message, with another index, or with another id. */
+/** Results that belong to no call: they name an unknown message, another index, or another id. */
 function withOrphans(messages: Message[], count: number, seed: number): Message[] {
   const tools = messages.filter((message) => message.role === 'tool')
   const orphans = Array.from({ length: count }, (_, index): ToolMessage[] => {

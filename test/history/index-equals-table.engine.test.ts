@@ -145,7 +145,7 @@ const batched = (records: readonly StreamRecord[]): StreamRecord[][] =>
     records.slice(place * BATCH, (place + 1) * BATCH),
   )
 
-/** Retries from the first failed record, like a stream. */
+/** Retries from the first failed record, as a stream does. */
 async function deliver(harness: IndexHarness, batches: readonly (readonly StreamRecord[])[]): Promise<void> {
   for (const batch of batches) {
     let open = batch

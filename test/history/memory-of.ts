@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
 
-/** Memory that a started program reports, in MB: before its work, and the maximum. */
+/** Memory use that a started program reports, in MB: before its work (`idle`), and its maximum (`most`). */
 export interface UsedMemory {
   readonly idle: number
   readonly most: number

@@ -7,7 +7,7 @@ export interface MemoryRecord {
   readonly change: RowChange | undefined
 }
 
-/** Ports of an indexer of such records, without replacements. */
+/** Ports of an indexer that reads these records from memory. No message is replaced. */
 export const MEMORY_RECORDS = {
   records: {
     sequence: ({ sequence }: MemoryRecord) => sequence,

@@ -37,7 +37,7 @@ describe('a Bedrock model', () => {
     ),
   )
 
-  test('with an ARN is refused in any region other than its own', () => {
+  test('with an ARN is refused in any region other than the region of the ARN', () => {
     const arn = 'arn:aws:bedrock:eu-central-1:111122223333:application-inference-profile/a1b2c3'
     expect(() => checkBedrockRegion(arn, 'eu-central-1')).not.toThrow()
     expect(() => checkBedrockRegion(arn, 'us-east-1')).toThrow(

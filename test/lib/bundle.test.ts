@@ -21,7 +21,7 @@ beforeAll(async () => {
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
-/** Starts the bundle's code like Lambda: alone in its folder, with only these variables. */
+/** Starts the bundle's code as Lambda does: alone in its folder, with only these variables. */
 function load(handler: Handler, file = join(folder, handler, 'agents.json')): string {
   const code = `
     globalThis.awslambda = { streamifyResponse: (run) => run, HttpResponseStream: {} }

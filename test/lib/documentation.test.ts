@@ -112,7 +112,7 @@ describe('docs/operations', () => {
   const optionsOf = (words: readonly string[]): string[] => words.filter((word) => word.startsWith('-'))
 
   test.each(['status', 'rebuild', 'redrive', 'smoke'])(
-    'names only options of %s that its usage text has',
+    'names only options of %s that the usage text of the command lists',
     (command) => {
       const usage = execFileSync(process.execPath, ['functions/cli/tooltrail.ts', command, '--help'], {
         cwd: ROOT,

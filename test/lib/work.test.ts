@@ -72,7 +72,7 @@ describe('the delivery of work', () => {
     expect(reservedOf('dev')).toEqual([])
   })
 
-  test('Lambda does not retry a sweep, because it would run late and beside others', () => {
+  test('Lambda does not retry a sweep, because a retry would run late and beside other sweeps', () => {
     const configs = ofType(dev, 'AWS::Lambda::EventInvokeConfig').map(([, { Properties }]) => Properties)
     expect(configs).toHaveLength(1)
     expect(configs[0]).toMatchObject({ MaximumRetryAttempts: 0, MaximumEventAgeInSeconds: 60, Qualifier: '$LATEST' })

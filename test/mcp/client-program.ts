@@ -31,7 +31,7 @@ const ofTool = (name: string): Call =>
     : { name, arguments: { a: 5, b: 3 } }
 for (const call of toolCalls ?? shown.map(ofTool)) {
   const options = { tenant: 'default', signal: AbortSignal.timeout(20_000), timeoutMs: 20_000 }
-  // A scenario may end a call with an error. Its checks say whether that is right.
+  // A scenario may end a call with an error. The scenario's checks decide whether the error is correct.
   await connection.call(call.name, call.arguments, options).catch((error: unknown) => console.error(call.name, error))
 }
 process.exit(0)

@@ -22,8 +22,8 @@ export const finishOf = (completion: ScriptedCompletion): 'stop' | 'tool-calls' 
   completion.finish ?? (completion.parts.some((part) => part.type === 'tool_call') ? 'tool-calls' : 'stop')
 
 /**
- * Splits the text like a stream, into chunks of at most `size` UTF-16 units. A character may be split. Returns at least one
- * chunk.
+ * Splits the text as a stream does, into chunks of at most `size` UTF-16 units. A split may be within a character. Returns at
+ * least one chunk.
  */
 export function piecesOf(text: string, size = 7): string[] {
   const pieces: string[] = []

@@ -15,7 +15,7 @@ function contents(path: string): Record<string, string> {
   const named = files.map(({ parentPath, name }) => join(parentPath, name)).toSorted()
   return Object.fromEntries(named.map((file) => [file.slice(path.length), readFileSync(file, 'utf8')]))
 }
-/** Lists only the names of the files that differ: their texts are too long for a report. */
+/** Lists the names of the files that differ. The texts of the files would be too long for a report. */
 function differing(built: string, made: string): string[] {
   const [left, right] = [contents(built), contents(made)]
   return [...new Set([...Object.keys(left), ...Object.keys(right)])].filter((name) => left[name] !== right[name])

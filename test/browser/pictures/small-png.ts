@@ -2,12 +2,12 @@ import { crc32, deflateSync } from 'node:zlib'
 
 const SIGNATURE = Buffer.from('89504e470d0a1a0a', 'hex')
 const MAX_COLORS = 256
-/** Number of the most frequent colors. All of them are kept, because they are backgrounds, which may look equal. */
+/** Number of most frequent colors, which are backgrounds. The palette keeps all of them, even if two look equal. */
 const GROUNDS = 12
 /** Two colors look equal if the sum of the squared differences of red, green and blue is below this value. */
 const SAME = 300
 
-/** In the browser: the pixels of a PNG, as RGBA in base64. */
+/** Returns the pixels of a PNG as RGBA in base64. The browser executes this function. */
 export const READ_PIXELS = `async (picture) => {
   const image = new Image()
   image.src = 'data:image/png;base64,' + picture

@@ -1,7 +1,7 @@
 /* Evidence, deliveries: Callbacks do not wait for runs, and arrive in the order of events. */
 /*
- * Callbacks of a run arrive in the order of its events: the callback of each pause comes before that of the run's end.
- * This also holds if an attempt fails, or if the process dies after a pause that was answered at once.
+ * Callbacks of a run arrive in the order of its events: each pause's callback before the run's last callback.
+ * This order holds even if an attempt fails, or if the process dies after a pause that was answered at once.
  */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { channelSettings } from '../../../functions/runtime/settings/channel-settings.ts'

@@ -9,7 +9,7 @@ import { repliesOf, wholeText } from './outbound/reply-fixture.ts'
 
 const PROCESSES = 4
 const THREADS = 25
-/** Slack's limits count calls by channel. */
+/** Slack limits the calls for each channel separately, so the test uses several channels. */
 const CHANNELS = 5
 /** Deliveries of each message. */
 const DELIVERIES = 10
@@ -32,7 +32,7 @@ test(
     const programs = await Promise.all(Array.from({ length: PROCESSES }, () => startProgram({ env })))
     const pick = (): string => programs[Math.floor(random() * PROCESSES)]?.client.url ?? ''
 
-    /** Delivers an event until it is acknowledged, like Slack. Returns the number of attempts. */
+    /** Delivers an event until it is acknowledged, as Slack does. Returns the number of attempts. */
     async function deliver(event: object): Promise<number> {
       for (let attempt = 1; ; attempt++) {
         const status = await sendEvent(pick(), event, { 'x-slack-retry-num': String(attempt) })

@@ -68,7 +68,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-/** Imports a file like a program with the first parser. The session's metadata name the source, but no parser. */
+/** Imports a file as a program with the first parser did. The session's metadata name the source, but no parser. */
 async function importEarlier({ id, name, lines }: SessionFile): Promise<void> {
   const file = lines.map((value, place) => ({ line: place + 1, value }))
   const { messages } = readClaudeCode(file, { agentLines: () => undefined, output: () => undefined }, 1)

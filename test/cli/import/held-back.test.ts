@@ -52,7 +52,7 @@ test('an import counts held-back messages over all files that are still changing
   expect(dryRun()).toMatch(/^3 files read; .*\n2 messages held back: 2 files are still changing\n$/u)
 })
 
-test('an import holds no messages back if no program writes to its files', () => {
+test('an import holds no messages back if no program writes to the files', () => {
   write('a', 1, TEXT)
   write('b', 25, CALL)
   expect(dryRun()).toMatch(/^2 files read; [^\n]*\n$/u)

@@ -134,7 +134,7 @@ test('an import into a deleted session reports that the session was deleted', as
   expect(importing.faults).toEqual([expect.stringMatching(/gone\.jsonl: session claude-code-gone .* was deleted/)])
 })
 
-test("a session of Claude Code has the user's title, otherwise the program's title, otherwise its summary", async () => {
+test("a session of Claude Code has the user's title, otherwise the program's title, otherwise the summary", async () => {
   const session = 'titled'
   const talk = [claude('user', 'hi', session), claude('assistant', 'yo', session)]
   const summary = { type: 'summary', summary: 'Its summary', leafUuid: `${session}-assistant-yo` }

@@ -35,7 +35,7 @@ const sessions = () => importing.program.client.all<Session>('/v1/sessions')
 const rolesOf = async (id: string) =>
   (await importing.log(id)).map(({ role, status }) => [role, status].join(' ').trim())
 
-/** Changes the copy like another program. */
+/** Changes the copy of the database, as another program would. */
 function change(work: (database: DatabaseSync) => void): void {
   const database = new DatabaseSync(path)
   work(database)
@@ -44,7 +44,7 @@ function change(work: (database: DatabaseSync) => void): void {
 }
 
 test('threads of LangGraph are imported completely with their subgraphs; a repeated import adds only new messages', async () => {
-  // The newest steps are written later.
+  // Removes the newest steps. The test restores these steps later.
   const rows: Record<string, string | Uint8Array | null>[] = []
   change((database) => {
     const late =

@@ -87,7 +87,7 @@ test.each(['openai', 'ai-sdk', 'native'] as const)(
     const hits = await client.get<{ data: object[] }>(`/v1/search?q=walrus&tool=deploy&session=${session}`)
     expect(hits.data).toHaveLength(1)
 
-    // The exported session is imported again, in either format.
+    // The test exports the session in both formats, and imports both exports.
     const exported = await (await fetch(`${client.url}/v1/sessions/${session}/export`)).text()
     writeOld('b.jsonl', exported.replaceAll(session, `${session}-again`))
     await run('native')

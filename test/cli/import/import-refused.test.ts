@@ -22,7 +22,7 @@ const command = (...words: string[]) =>
     execFile(process.execPath, args, (error, stdout, stderr) => resolve(`${error?.code ?? 0} ${stdout}${stderr}`))
   })
 
-/** Runs the command against a server with this response, and returns its output. `asked` gets the methods of all requests. */
+/** Runs the command against a server with this response. Returns the output; `asked` gets the methods of all requests. */
 async function against(status: number, type: string, body: string, asked: string[] = []): Promise<string> {
   const server = createServer((request, response) => {
     request.resume()

@@ -3,10 +3,10 @@ import type { Fault, ProxiedRequest } from '../../faults/fault-proxy.ts'
 import { SERVICES, permissionsOf } from './recorded-call.ts'
 import type { RecordedCall, Service } from './recorded-call.ts'
 
-/** Selects the fault of a function's request; undefined for none. */
+/** Selects the fault for a function's request. Returns undefined if the request gets no fault. */
 export type Trouble = (service: Service, request: ProxiedRequest) => Fault['does'] | undefined
 
-/** The engines for one process of a function, behind proxies that record its requests. */
+/** The engines for one process of a function, behind proxies that record the process's requests. */
 export interface RecordedEngines {
   readonly endpoints: { readonly [service in Service]: string }
   /** The permissions of the requests in flight. */

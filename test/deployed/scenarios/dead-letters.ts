@@ -33,7 +33,7 @@ export function declareDeadLetters(system: () => System): void {
     const pattern = await said(system(), 'spoiled', 'a first word: marzipan')
     const id = nextId(pattern['sk']?.S, Date.now())
     await put(system(), { ...pattern, sk: { S: id }, body: { S: '{"role": "user", "parts": [' } })
-    // The unreadable row makes each later write of its session fail, so the later word is in another session.
+    // After the unreadable row, each write to its session fails. So another session gets the later word.
     await said(system(), 'behind', 'a later word: nougat')
     await found(system(), 'nougat')
     const look = { QueueUrl: deployment.output(APP, 'PoisonQueueUrl'), WaitTimeSeconds: 5, VisibilityTimeout: 0 }

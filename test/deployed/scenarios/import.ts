@@ -10,7 +10,7 @@ import { found } from './inputs-and-hits.ts'
 
 const ID = '0b9f1c1e-1111-4222-8333-444455556666'
 const SESSION = `claude-code-${ID}`
-/** Number of turns. Their messages are more than one step of an import stores. */
+/** Number of turns. The turns have more messages than one step of an import can store. */
 const TURNS = 60
 const LINES = { 'content-type': 'application/x-ndjson' }
 

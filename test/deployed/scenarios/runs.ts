@@ -8,7 +8,7 @@ const ASYNC = { prefer: 'respond-async' }
 /** Duration of each round of the long run, and the number of rounds. All rounds together exceed a worker's time limit. */
 const ROUND_MS = 2_000
 const ROUNDS = 6
-/** A lease is valid for 60 s, and is checked again at most 60 s later. */
+/** Time limit for a run's continuation. The lease expires after 60 s, and a sweep finds the run within 60 s. */
 const CONTINUED_MS = 300_000
 
 /** A run whose worker was killed while a tool was executed. */
@@ -63,7 +63,7 @@ export function declareRuns(system: () => System, killed: () => KilledRun): void
   })
 }
 
-/** Starts a run, lets its worker hang in a tool, and kills the worker, like the loss of a machine. */
+/** Starts a run, lets its worker hang in a tool, and kills the worker, as the loss of a machine would. */
 export async function killWorkerInTool({ client, functions: { Worker: worker } }: System): Promise<KilledRun> {
   await client.post('/v1/sessions', { id: 'killed', owner: 'killer' })
   worker.disturb((service) => (service === 'opensearch' ? { kind: 'silence' } : undefined))

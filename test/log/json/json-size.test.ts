@@ -35,7 +35,7 @@ test.each([
   expect(jsonSize(broken).depth).toBe(expected)
 })
 
-test('a text at the limits of depth and values is accepted; one beyond them is rejected', () => {
+test('a text at the limits of depth and values is accepted; a text beyond these limits is rejected', () => {
   const list = (values: number): string => JSON.stringify(Array.from({ length: values - 1 }, () => 0))
   expect(jsonFault(list(MAX_JSON_VALUES))).toBeUndefined()
   expect(jsonFault(list(MAX_JSON_VALUES + 1))).toBe('has more than 100,000 values')

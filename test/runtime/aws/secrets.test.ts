@@ -115,7 +115,7 @@ test.each([
   ['has a setting that there is not', JSON.stringify({ ANTROPIC_API_KEY: VALUE }), 'ANTROPIC_API_KEY'],
   ['has invalid headers', JSON.stringify({ OTEL_EXPORTER_OTLP_HEADERS: VALUE }), 'OTEL_EXPORTER_OTLP_HEADERS'],
   ['has an invalid address', JSON.stringify({ MODEL_BASE_URL: VALUE }), 'MODEL_BASE_URL'],
-])('a secret that %s causes an error that names it and the problem, never its value', async (_, text, named) => {
+])('for a secret that %s, the error names the secret and problem, never the value', async (_, text, named) => {
   holds(text)
   const error = await open().open('anthropic/claude-test').then(String, String)
   expect(error).toContain(`secret ${SECRET}`)
@@ -123,14 +123,14 @@ test.each([
   expect(error).not.toContain(VALUE)
 })
 
-test('trace headers are read from the secret, and are empty if it has none', async () => {
+test('trace headers are read from the secret, and are empty if the secret has none', async () => {
   holds(JSON.stringify({ OTEL_EXPORTER_OTLP_HEADERS: `x-api-key=${VALUE}` }))
   expect((await openSecret(config(), SECRET).read()).traceHeaders).toEqual({ 'x-api-key': VALUE })
   holds('{}')
   expect((await openSecret(config(), SECRET).read()).traceHeaders).toEqual({})
 })
 
-test('a missing secret causes an error that names it', async () => {
+test('a missing secret causes an error with the secret’s name', async () => {
   reply = { status: 400, body: { __type: 'ResourceNotFoundException', message: "can't find it" } }
   await expect(open().open('anthropic/claude-test')).rejects.toMatchObject({
     code: 'authentication',

@@ -87,7 +87,7 @@ test('texts that an earlier version indexed are indexed again in the background'
   await merger.merge(undefined)
   const indexed = (): number => readOne<{ n: number }>(database, 'SELECT count(*) AS n FROM historyWords')?.n ?? 0
   const all = indexed()
-  // Removes the tokens of all documents with text outside ASCII.
+  // Removes the tokens of every document whose text contains characters outside ASCII.
   const words = 'DELETE FROM historyWords WHERE rowid IN (SELECT id FROM historyDocuments WHERE text <> ?)'
   transaction(database, () => {
     write(database, words, 'plain words')

@@ -78,7 +78,7 @@ describe('the program for one command', () => {
     await server.close()
   })
 
-  test('does not keep the command running: an unfinished tool ends with it', async () => {
+  test('does not keep the command running: an unfinished tool ends with the command', async () => {
     const connect = join(import.meta.dirname, '../../../functions/cli/connect.ts')
     const left = `import { whileConnected } from ${JSON.stringify(connect)}
       await whileConnected({ tenant: 'acme' }, async () => void setInterval(() => undefined, 1_000))

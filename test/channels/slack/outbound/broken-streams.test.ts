@@ -14,7 +14,7 @@ const key = { tenant: 'default', session: `slack-T1-D1-${TS}` }
 const pending = async (): Promise<number> => (await harness.http.ports.outbox.pending(key, 10)).length
 const delivered = (): Promise<void> => expect.poll(pending).toBe(0)
 
-/** A reply whose first chunk Slack has shown. Every later call of one method gets a fault. */
+/** Starts a reply, and waits until Slack shows the first chunk. Every later call of `method` gets the fault. */
 async function begun(method: string, fault: Fault): Promise<() => void> {
   const { turn, letGo } = streamed(['One ', 'two ', 'three.'])
   harness = await openSlackHarness({ script: [turn] })

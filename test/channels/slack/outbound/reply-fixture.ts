@@ -38,7 +38,7 @@ export const wholeText = (slack: SlackServer, channel: string, thread: string): 
     .map(({ text }) => text)
     .join('')
 
-/** A completion that streams its first chunk at once, and the others when the test releases it. */
+/** A completion that streams its first chunk at once, and the other chunks after the test calls `letGo`. */
 export function streamed(pieces: readonly string[]): { readonly turn: Turn; letGo(): void } {
   const { promise, resolve } = Promise.withResolvers<void>()
   return {

@@ -82,7 +82,7 @@ describe('tooltrail keys', () => {
     expect(broken.stored.size).toBe(1)
   })
 
-  test('the first key explains what happens to data created without keys; later keys do not', async () => {
+  test('creating the first key explains what happens to data created without keys; creating later keys does not', async () => {
     const offered = 'npx tooltrail keys create --tenant default --scope admin'
     const [other, mine] = [harness(), harness()]
     expect(await other.run('create --tenant acme --scope read')).toContain(offered)

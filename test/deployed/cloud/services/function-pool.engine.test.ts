@@ -69,7 +69,7 @@ withEngines(['lambda'], ({ lambda: client }) => {
     expect(one.pid).not.toBe(other.pid)
   })
 
-  test('an invocation that exceeds its time, memory or output fails, and the next has a new process', async () => {
+  test('an invocation that exceeds its time, memory or output fails, and the next invocation has a new process', async () => {
     pools('index.buffered')
     expect(await pool.invoke({ wait: 60_000 })).toMatchObject({ ok: false, errorType: 'Sandbox.Timedout' })
     expect(await pool.invoke({ grow: true })).toMatchObject({ ok: false, errorType: 'Runtime.OutOfMemory' })
@@ -94,7 +94,7 @@ withEngines(['lambda'], ({ lambda: client }) => {
     await eventually(() => expect(pool.leftBehind).toHaveLength(1))
   })
 
-  test('a streamed response arrives in chunks, and an aborted one is reported as failed', asPromised, async () => {
+  test('a streamed response arrives in chunks, and an aborted response is reported as failed', asPromised, async () => {
     pools('index.streamed')
     const times: number[] = []
     const sink = { start: () => {}, chunk: () => void times.push(Date.now()) }

@@ -47,7 +47,7 @@ export interface Surroundings {
   readonly search: string
 }
 
-/** Runs a function like Lambda. */
+/** Runs a function as Lambda does. */
 export function createFunctionPool(settings: LambdaFunction, { client, engines, search }: Surroundings): FunctionPool {
   const members: Member[] = []
   const log: string[] = []

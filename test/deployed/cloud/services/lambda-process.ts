@@ -37,7 +37,7 @@ export interface LambdaProcess {
   isIdle(): boolean
   hasEnded(): boolean
   invoke(event: unknown, sink?: ResponseSink): Promise<Outcome>
-  /** Kills the process, like the loss of a machine. */
+  /** Kills the process, as the loss of a machine would. */
   kill(): Promise<void>
 }
 
@@ -147,7 +147,7 @@ export async function startLambdaProcess(lambda: LambdaFunction, options: Option
   }
 }
 
-/** Starts Node like the managed runtime. */
+/** Starts Node as the managed runtime does. */
 const heapLimits = ({ memoryMb }: LambdaFunction): string[] => [
   `--max-semi-space-size=${Math.max(1, Math.floor(memoryMb * 0.05))}`,
   `--max-old-space-size=${Math.floor(memoryMb * 0.9)}`,

@@ -27,7 +27,7 @@ export const StreamMappingProperties = z.strictObject({
 })
 type Properties = z.output<typeof StreamMappingProperties>
 
-/** In milliseconds. Lambda polls four times a second. Its waits between attempts are not documented. */
+/** Pauses in milliseconds. Lambda polls four times a second. AWS does not document the pauses between attempts. */
 const POLL_MS = 250
 const FIRST_RETRY_MS = 100
 const MAX_RETRY_MS = 1_000

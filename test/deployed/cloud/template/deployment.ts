@@ -57,7 +57,7 @@ interface Options {
   readonly engines: Engines
   /** The value of a secret, by its name. */
   readonly secretOf: (name: string) => string | undefined
-  /** Adds the fields of a record that DynamoDB sets and the engine's stream does not. */
+  /** Adds to a record the fields that DynamoDB sets but the engine's stream lacks. */
   readonly complete: (record: StreamRecord) => StreamRecord
   /** Seconds after which failed messages reappear, instead of the queue's visibility timeout. */
   readonly retrySeconds: number

@@ -20,7 +20,7 @@ interface Place {
 
 type Intrinsic = (argument: unknown, place: Place) => unknown
 
-/** Value of `AWS::NoValue`: the property is omitted. */
+/** Value of `AWS::NoValue`. A property with this value is omitted. */
 const NO_VALUE = Symbol('AWS::NoValue')
 
 const FUNCTIONS: Readonly<Record<string, Intrinsic>> = {
@@ -83,7 +83,7 @@ const FUNCTIONS: Readonly<Record<string, Intrinsic>> = {
   },
 }
 
-/** Resolves a value like CloudFormation. Throws with the position of anything unknown. */
+/** Resolves a value as CloudFormation does. Throws with the position of anything unknown. */
 export function resolve(names: Names, stack: string, value: unknown, path: string): unknown {
   const resolved = within(value, { names, stack, path: path.startsWith(stack) ? path : `${stack}.${path}` })
   return resolved === NO_VALUE ? undefined : resolved
