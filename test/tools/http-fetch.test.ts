@@ -88,7 +88,7 @@ const refused = async (url: string, settings: HttpFetchSettings = {}): Promise<s
     )
   return outcome instanceof Error ? outcome.message : String(outcome)
 }
-/** Resolves each name to these addresses. */
+/** Returns a resolver that resolves each name to these addresses. */
 const names =
   (addresses: { readonly [name: string]: readonly string[] }): LookupFunction =>
   (hostname, options, done) => {

@@ -71,7 +71,7 @@ test('the spans of a run reach an OTLP endpoint with names and counts, without c
 test('a flush also waits for spans that are already being sent', async () => {
   const { endpoint, spans } = await receiver((_request, response) => void setTimeout(() => response.end('{}'), 300))
   const { traces } = start({ endpoint })
-  // A whole batch is sent at once, without a flush.
+  // A full batch is sent at once, without a flush.
   for (let count = 0; count < 512; count++) span()
   const begun = performance.now()
   await traces.flush()

@@ -64,7 +64,7 @@ export async function loadContext(
     decided,
     mediaFromOf(agent, decided).mediaFrom,
   )
-  // A summary never covers messages of the running run: it is made when the run begins, or between runs.
+  // A summary is made at the beginning of a run or between runs. So it never covers messages of the running run.
   const { through } = decided.summary ?? {}
   const after = through === undefined ? {} : { after: through }
   let loaded: LoadedLog
