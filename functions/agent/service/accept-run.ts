@@ -62,7 +62,7 @@ export async function hint(
   }
 }
 
-/** Runs work that continues after the caller has its response. A failure is only logged; the sweeper retries the work. */
+/** Logs a failure of work that continues after the caller has its response. The sweeper retries the work. */
 export function runInBackground(
   { logger }: Pick<AcceptDependencies, 'logger'>,
   key: SessionKey,
