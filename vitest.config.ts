@@ -22,7 +22,7 @@ const BROWSER = 'test/**/*.browser.test.ts'
 const KNOWN_FAILURES = 'test/known-failures/*.test.ts'
 const NAMED_RUN = [ENGINES, CRASHES, BROWSER, KNOWN_FAILURES]
 
-/** Turns patterns into exclusions. An `exclude` of a project would make Vitest ignore `--exclude`. */
+/** Turns patterns into negated patterns. With an `exclude` in a project, Vitest would ignore `--exclude`. */
 const without = (patterns: readonly string[]): string[] => patterns.map((pattern) => `!${pattern}`)
 
 /** Projects of `npm test`, and of every command that names no project. */
@@ -65,7 +65,7 @@ const NAMED = [
   },
 ]
 
-/** Whether the command names a project. `--project=!times` does not: it excludes one of the usual projects. */
+/** Whether the command selects a project by name. `--project=!times` does not count, because it only excludes a project. */
 const isOneNamed = process.argv.some((argument, index) => {
   const [option, name = process.argv[index + 1]] = argument.split('=')
   return option === '--project' && name?.startsWith('!') === false

@@ -31,7 +31,7 @@ export interface AppSettings {
    * empty, only the server's own origin is allowed.
    */
   readonly corsOrigins: readonly string[]
-  /** Other names that facades accept for agents: the agent's name by alias. None by default. */
+  /** Aliases that facades accept as names of agents: the agent's name by alias. None by default. */
   readonly aliases?: ReadonlyMap<string, string>
   /** Limits on keys and tenants. */
   readonly caps: Caps

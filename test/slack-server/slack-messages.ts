@@ -14,7 +14,7 @@ export interface StoredMessage {
   blocks?: unknown
   metadata?: unknown
   streaming_state?: 'in_progress' | 'completed'
-  /** Whether a stream uses `chunks` or `markdown_text`. It must not use both. */
+  /** Whether the stream uses `chunks` or `markdown_text`. A stream must not use both. */
   mode?: 'chunks' | 'text'
   stoppedByUser?: boolean
   tasks?: unknown[]

@@ -88,7 +88,7 @@ const refused = async (url: string, settings: HttpFetchSettings = {}): Promise<s
     )
   return outcome instanceof Error ? outcome.message : String(outcome)
 }
-/** Resolves each name to these addresses. */
+/** Returns a resolver that resolves each name to these addresses. */
 const names =
   (addresses: { readonly [name: string]: readonly string[] }): LookupFunction =>
   (hostname, options, done) => {
@@ -139,7 +139,7 @@ describe('an address outside the public internet is rejected before a request', 
     expect(requests).toEqual([])
   })
 
-  test('also if a name resolves to it; the error omits the address', async () => {
+  test('also if a name resolves to the address, which the error does not contain', async () => {
     const message = await refused('http://intranet.example/', { lookup: names({ 'intranet.example': ['10.1.2.3'] }) })
     expect(message).toBe('intranet.example cannot be reached: its address is not a public one')
   })

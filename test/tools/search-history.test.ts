@@ -25,7 +25,7 @@ interface Asked {
   readonly listing: HistoryListing | undefined
 }
 
-/** Requests of the tool to its context. */
+/** Requests that the tool sends to its context. */
 async function asked(input: JsonObject): Promise<Asked> {
   const calls: Asked[] = []
   const context = toolContext({

@@ -17,7 +17,7 @@ const ofReader = new WeakMap<LogReader, Reads>()
 /** A reader that coalesces concurrent identical reads. */
 export interface SharedReader {
   readonly reader: LogReader
-  /** Makes later reads return at least the data that is stored at the time of this call. */
+  /** After this call, reads return data that is at least as new as the data stored now. */
   begin(): void
 }
 

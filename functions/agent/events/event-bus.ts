@@ -85,8 +85,8 @@ function createBuffer(inFlight: () => readonly RunEvent[]): Subscription & { rec
           }
         })
       if (gap) {
-        // This call reports the gap. The next call of `next` returns the events that were streamed while the consumer read the
-        // log.
+        // This call reports the gap. The consumer then reads the log. The next call of `next` returns the events streamed during
+        // that read.
         gap = false
         return { events: [], gap: true }
       }

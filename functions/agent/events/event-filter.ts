@@ -22,7 +22,7 @@ export interface EventFilter {
   isKnown(event: StoredEvent): boolean
   /** Whether the consumer has received the start of this round but not its end. */
   isStreaming(round: RoundNames): boolean
-  /** Marks all messages up to this one as received. The log is read in order, so no such message follows. */
+  /** Marks all messages up to this one as received. The log is read in order, so none of these messages follows later. */
   pass(message: string): void
   /** Drops the state of all messages up to this one, because the consumer has received them. */
   forget(through: string | undefined): void
@@ -37,7 +37,7 @@ export function createEventFilter(): EventFilter {
   let passed = ''
   /** All messages up to this id were received. The members of their delegate calls may still send messages. */
   let emitted = ''
-  /** Number of ids kept at the last cleanup: those of the run's own events. */
+  /** Number of ids that the last cleanup kept: the ids of the run's own events. */
   let kept = 0
   /** The last round of each thread. The key is the row id of the thread's delegate call. */
   const stored = new Map<string, number>()

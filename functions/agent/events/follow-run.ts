@@ -21,7 +21,7 @@ import type { Place } from './run-messages.ts'
 import { createTimeline } from './run-timeline.ts'
 import { storedEvents } from './stored-run-events.ts'
 
-/** Longest wait for an event. A poll that finds a change ends the wait earlier. */
+/** Longest wait for an event, in milliseconds. A poll that finds a change ends the wait earlier. */
 const NEXT_EVENT_TIMEOUT_MS = 60_000
 
 export interface FollowDependencies {
@@ -92,7 +92,7 @@ interface Follower {
   target: string
   /** Where the next read of the log starts; undefined before the first read. */
   place: Place | undefined
-  /** All events up to this position have been emitted by the holder in this process. */
+  /** The holder in this process has emitted all events up to this position. */
   settled: EventPosition | undefined
   /** The rest of a live batch in which an event required a read of the log. These events are shown after that read. */
   rest: readonly RunEvent[]
@@ -188,8 +188,7 @@ interface Live {
 }
 
 /**
- * Yields the events of this process until the log must be read again. Returns whether the run's terminal event was
- * among them.
+ * Yields the events of this process until the log must be read again. Returns whether it has yielded the run's terminal event.
  */
 async function* liveEvents({ subscription, follower, signal, isStale, drop }: Live): AsyncGenerator<RunEvent, boolean> {
   const { filter, order, target } = follower

@@ -7,7 +7,7 @@ const EVENTS_POLL_MS = 450
 /** Polling interval for consumers that wait for the end of a run. */
 const ENDS_POLL_MS = 950
 
-/** After this many polls, the log counts as possibly changed, because some changes of the log leave the header unchanged. */
+/** Number of polls after which the log counts as possibly changed. Some changes of the log leave the header unchanged. */
 const POLLS_PER_TAIL = 2
 
 /** Counters of one consumer: observed changes of the header, and polls that count as a possible change of the log. */
@@ -23,8 +23,8 @@ export interface HeaderPoll {
    */
   state(): Promise<PollState>
   /**
-   * Returns whether the header has changed since `state` was returned (`change`). If it has not, the log may still have changed
-   * (`time`).
+   * Returns `change` if the header has changed since `state` was returned. Otherwise, returns `time` if enough polls have passed
+   * that the log may have changed, or `nothing`.
    */
   since(state: PollState): 'change' | 'time' | 'nothing'
   close(): void

@@ -17,7 +17,7 @@ export interface LiveOrder {
 /** The order of a follower that has received nothing yet. */
 export function createLiveOrder(): LiveOrder {
   let last: EventPosition | undefined
-  /** The latest completion, if only starts of its calls have followed it; otherwise undefined. */
+  /** The latest completion, if only starts of its calls have followed; otherwise undefined. */
   let round: MessageCompletedEvent | undefined
 
   function follows(event: StoredEvent): boolean {
@@ -25,7 +25,7 @@ export function createLiveOrder(): LiveOrder {
       return event.message.sequence < MAX_ROUND_CALLS && event.message.assistantMessageId === round?.message.id
     if (event.type.startsWith('run.')) return event.type !== 'run.paused' && round !== undefined && isLast(round)
     const position = positionOf(event)
-    // Without a last event, the next event must be the holder's first, which has number 0.
+    // If no event was shown or received yet, the next event must be the holder's first one, number 0.
     return position !== undefined && (last === undefined ? position.number === 0 : isNextPosition(position, last))
   }
 

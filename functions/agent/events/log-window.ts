@@ -20,8 +20,8 @@ interface Size {
 }
 
 /**
- * Reads `limit` messages around one message: half of them before it, the other half starting with it. Near an end of
- * the log, the other side fills the window. Returns undefined if the session has no such message.
+ * Reads `limit` messages around one message: half of them before it, the other half starting with it. If one side has too few
+ * messages, reads more on the other side. Returns undefined if the session has no such message.
  */
 export async function readAround(
   reader: LogReader,

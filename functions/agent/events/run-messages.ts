@@ -65,8 +65,7 @@ export async function* runMessages(
 }
 
 /**
- * Where the next read of the log starts. All events of the message `after`, and of all earlier messages, have been
- * shown.
+ * The place in the log where the next read starts. All events of the message `after` and of earlier messages have been shown.
  */
 export interface Place {
   readonly after: string | undefined

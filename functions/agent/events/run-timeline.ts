@@ -71,11 +71,11 @@ interface State {
   /** Threads whose last completion has an event position. A thread is named by the row of its delegate call. */
   readonly positioned: Set<string>
   readonly open: Map<string, ToolMessage>
-  /** Ended calls whose ends have a position and are not shown yet, in the order of these positions. */
+  /** Ended calls whose end events have a position and are not shown yet, in the order of these positions. */
   readonly ends: ToolMessage[]
   /**
-   * Ended calls whose ends have no position and are not shown yet. Clients resolved these calls, or they were closed with the
-   * run. In older logs, this includes calls that ended after a pause that is not shown yet.
+   * Ended calls whose end events have no position and are not shown yet. A client resolved each call, or the end of the run
+   * closed it. In older logs, other calls that ended after a pause are included until the pause is shown.
    */
   readonly unplaced: Map<string, ToolMessage>
   readonly results: MemberResults

@@ -49,7 +49,7 @@ export function createStreamingRounds(): StreamingRounds {
     }
   }
 
-  /** Keeps only the start of the round, with the number of the new attempt. */
+  /** Keeps only the event that starts the round, with the number of the new attempt. */
   function restart(name: string, { reason: _, ...round }: RestartedEvent): void {
     const events = rounds.get(name)?.events
     events?.splice(0, events.length, { ...round, type: 'round.started' })

@@ -111,7 +111,7 @@ const mustFlush = (waiting: readonly PlacedMessage[], characters: number, { repl
 const rowsOfAll = (waiting: readonly PlacedMessage[]): number =>
   waiting.reduce((sum, { message }) => sum + rowsOf(message), new Set(waiting.map(({ turn }) => turn)).size)
 
-/** Number of leading messages that come before the first round with missing results. */
+/** Number of messages before the first round that lacks results. */
 function wholeRounds(waiting: readonly PlacedMessage[]): number {
   const open = new Map<ClosedMessage, number>()
   let whole = 0

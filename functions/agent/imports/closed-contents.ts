@@ -112,8 +112,8 @@ async function toolMessage(
 }
 
 /**
- * Names the objects of a result by their content. If the clock is behind the log, a later import may reuse the ids of
- * one that crashed. The crashed import's objects may still be in the store under these ids.
+ * Names the objects of a result by their content. If the clock is behind the log, an import may reuse the ids of a crashed
+ * import. Objects of the crashed import may still be stored under these ids.
  */
 const attemptOf = (text: string, sources: readonly Source[]): string =>
   `imported-${sha256(JSON.stringify([text, sources])).slice(0, 16)}`

@@ -94,7 +94,7 @@ async function wholeText(
   return unlessLost(dependencies, key, object, read, () => `${preview}\n\n${LOST_TEXT}`)
 }
 
-/** The bytes of an image or a file as base64. If they are lost: the note that replaces them. */
+/** Returns the bytes of an image or a file as base64, or the note that replaces lost bytes. */
 export const mediaOrNote = <Found>(
   dependencies: Dependencies,
   key: SessionKey,
@@ -110,8 +110,8 @@ export const mediaOrNote = <Found>(
   )
 
 /**
- * Reads an object; if it is lost, returns its replacement and logs a warning. So one lost object does not stop a copy
- * or an export (promises O4).
+ * Reads an object. If the object is lost, returns its replacement and logs a warning, so that a copy or an export can continue
+ * (promises O4).
  */
 async function unlessLost<Content>(
   dependencies: Dependencies,

@@ -100,7 +100,7 @@ function restOf(of: ClosedAssistantMessage, left: ReadonlySet<number>): Rest {
   }
 }
 
-/** Keeps the `searched` mark, so that a second import sees it. */
+/** Keeps the `searched` mark, so that another import of the log sees it. */
 const markOf = ({ searched, toolCalls }: ClosedAssistantMessage): Pick<PlacedMessage, 'searched'> =>
   searched === true || toolCalls.some(({ name }) => name === SEARCHING_TOOL) ? { searched: true } : {}
 

@@ -17,9 +17,9 @@ export interface BegunTurn {
   readonly moved: Newest<Loop, number>
 }
 
-/** Numbers the rounds of one step. */
+/** Assigns numbers to the rounds of one step. */
 export interface StepRounds {
-  /** The round of a message in its run. Messages must be passed in order. */
+  /** Returns the number of a message's round within its run. Messages must be passed in order. */
   of(placed: PlacedMessage): Promise<number>
   /** The numbering state of the last turn, after this step is stored. */
   moved(): Pick<BegunTurn, 'holds' | 'moved'>

@@ -40,8 +40,8 @@ export function runsOf(
 }
 
 /**
- * The id that all messages of these runs must exceed: the greatest of the log's head and the runs' ids. The next writer compares
- * its ids only with the head, so the new head must exceed the runs' ids.
+ * Returns the greatest of the log's head and the runs' ids. All messages of these runs must have greater ids. The next writer
+ * compares its ids only with the head, so the new head must also exceed the runs' ids.
  */
 export const lastIdOf = (touched: Touched, head: string | undefined): string | undefined =>
   latestId([head, ...[...touched.values()].map(({ run }) => run.id)])

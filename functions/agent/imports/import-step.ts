@@ -94,7 +94,7 @@ interface StepOptions {
   readonly name: ImportName | undefined
   /** The progress before this step. */
   readonly before: ImportProgress | undefined
-  /** Whether this step has the import's last messages. */
+  /** Whether this step contains the last messages of the import. */
   readonly isLast: boolean
 }
 
@@ -160,7 +160,7 @@ const isBehindOthers = ({ at }: Import, { head }: SessionHeader): boolean => at 
 const sinceWith = (one: Import, seen: SessionHeader, first: string | undefined): string | undefined =>
   isBehindOthers(one, seen) ? first : (one.since ?? first)
 
-/** A turn continues in its run only if nothing else was stored after it, because runs must not overlap. */
+/** A turn continues in its run only if nothing else was stored after the turn, because runs must not overlap. */
 function begunAs(one: Import, seen: SessionHeader): BegunTurn | undefined {
   if (one.at === undefined || !isBehindOthers(one, seen)) return one.at?.begun
   return { turn: one.at.begun.turn, holds: 'rest', moved: createLoops() }

@@ -6,8 +6,8 @@ import type { LogReader } from '../../ports/log-reader.ts'
 const PAGE = 100
 
 /**
- * Finds the runs of an import that supersede earlier runs, by the marks of the superseded messages. If a superseding run has no
- * message in the import, the next run supersedes the earlier runs instead.
+ * Finds the runs of an import that supersede earlier runs: each superseded message names its superseding run. If that run has no
+ * message in the import, the next run supersedes the earlier runs.
  */
 export interface MarkedRuns {
   /** Takes the next message. Returns the original id of the first run that this message's run supersedes. */
@@ -35,7 +35,7 @@ export function createMarkedRuns(): MarkedRuns {
   }
 }
 
-/** Returns the id of the session's run that was imported from the run `original`; undefined if there is none. */
+/** Returns the id of the session's run that is the imported copy of the run `original`; undefined if there is none. */
 export async function findOriginal(
   reader: Pick<LogReader, 'runs'>,
   key: SessionKey,

@@ -15,8 +15,8 @@ import type { LogReader, MessageQuery } from '../../ports/log-reader.ts'
 import { createStoredResults } from './stored-results.ts'
 
 /**
- * Finds an import's calls in the log. Reads only the import's ranges, because other messages may have calls with the same id.
- * If several calls have one id, the latest is the right one.
+ * Finds an import's calls in the log. Reads only the import's ranges, because other messages may have calls with the same id. If
+ * several calls have the same id, the latest call is returned.
  */
 export interface StoredCalls {
   /** Records that this message is stored under this id. */

@@ -9,7 +9,7 @@ import { parseArguments } from './tools/tool-call.ts'
 
 /** The next thing that a thread does. Each step names the rows that it needs. */
 export type Step =
-  /** Stores the rows of refused calls of the last round, from the call `first` on. */
+  /** Stores the rows of the last round's refused calls, beginning with the call at index `first`. */
   | { readonly type: 'storeRefused'; readonly asked: AssistantMessage; readonly first: number }
   /** Marks approved calls as running. */
   | { readonly type: 'beginApproved'; readonly calls: readonly ToolMessage[] }
@@ -103,7 +103,7 @@ function tasksIn(thread: OpenThread, running: readonly ToolMessage[]): GivenTask
   })
 }
 
-/** The end of the thread after its last completion; undefined if another request follows. */
+/** Returns the step that ends the thread, decided from its last completion. Undefined if another request follows. */
 function lastStep(thread: OpenThread): Step | undefined {
   const answer = ownMessages(thread).findLast(({ role }) => role !== 'tool')
   if (answer?.role !== 'assistant') return undefined

@@ -35,7 +35,7 @@ export const consolidated = (through: string, messages: number): NewNotice => ({
   messages,
 })
 
-/** Marks where followers see the ends of these calls, which clients resolved. */
+/** Marks the position at which followers see the end events of these calls, which clients resolved. */
 export const callsResolved = (calls: readonly ToolMessage[]): NewNotice => ({
   type: 'calls.resolved',
   calls: calls.map(({ id }) => id),

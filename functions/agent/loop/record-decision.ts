@@ -45,7 +45,7 @@ function takeAsDecided({ context }: RunState, decided: SessionContext): void {
   context.decided = decided
 }
 
-/** Merges a thread's decision into the session's context. Decisions of ended members are dropped. */
+/** Merges a thread's decision into the session's context. Removes the decisions of members that have ended. */
 function withDecision(
   state: RunState,
   { thread, undone }: Required<Pick<About, 'thread' | 'undone'>>,

@@ -87,7 +87,7 @@ interface Stops {
 
 /** The steps that differ between leaders and members: steering, and the ends of a thread. */
 interface ThreadEnds<Ending> {
-  /** Makes queued steering inputs messages of the thread, before a request. */
+  /** Turns queued steering inputs into messages of the thread, before a request. */
   steer(): Promise<void>
   /** Ends a thread whose last completion is stored. */
   finish(reason: LastRound | 'answer'): Promise<Ending>
@@ -237,7 +237,7 @@ async function release(state: RunState): Promise<ReleasedPhase> {
 /** Maximum number of steering inputs that become messages between two rounds. Further ones wait for the next round. */
 const STEERED_AT_ONCE = 64
 
-/** Makes queued steering inputs user messages of the current run, between two rounds and in their order. */
+/** Turns queued steering inputs into user messages of the current run, between two rounds and in their order. */
 async function steerRun({ reads, writer, leader }: RunState): Promise<void> {
   if ((await writer.readHeader()).queued === 0) return
   await writer.settled() // Rule 3.

@@ -29,7 +29,7 @@ import type { SourceCounter } from './sources/source-counter.ts'
 import { ownMessages, roundsOf } from './thread.ts'
 import type { OpenThread, Thread } from './thread.ts'
 
-/** The ports and functions that executing a run needs. */
+/** The ports and functions that the loop needs to execute a run. */
 export interface LoopDependencies {
   readonly lease: RunLease
   readonly log: RunLog
@@ -117,8 +117,8 @@ export interface EndedPhase {
 }
 
 /**
- * A run that this process no longer holds. `unopened`: it could not be opened. `lost`: another process continues it now, or after
- * the lease has expired.
+ * A run that this process no longer holds. `unopened`: the run could not be opened. `lost`: the lease was lost. Another process
+ * continues the run now or after the lease has expired.
  */
 export type ReleasedPhase = EndedPhase | { readonly phase: 'paused' | 'handed_off' | 'lost' | 'unopened' }
 
@@ -132,7 +132,7 @@ export type HeldPhases = OpeningRun | RunState
 export const formatOf = ({ request }: Pick<RunState, 'request'>, thread: Thread): JsonFormat | undefined =>
   isLeaders(thread) ? request.settings?.format : jsonFormat(thread.agent.policies.responseFormat)
 
-/** Number of the leader's round in which the run's newest request allows no calls. */
+/** Number of the leader's round in which calls are refused, because the run's newest request allows none. */
 export const refusedRound = ({ settings }: RunRequest): number | undefined =>
   settings?.toolChoice === 'none' ? (settings.choiceRound ?? 0) : undefined
 
@@ -151,7 +151,7 @@ export const hasSearched = (thread: Thread, calls: readonly ToolCall[] = []): bo
 export function currentAttempt({ held, writer }: HeldPhases, thread: Thread): number {
   const { round, attempts } = thread.discarded
   return attemptNumber({
-    // A pause releases the lease. So the run, as it was claimed, contains all of its pauses.
+    // Each pause releases the lease. So no pause has followed the claim, and the claimed run contains all pauses.
     run: held.run,
     completions: ownMessages(thread).filter((message) => message.role === 'assistant'),
     generation: writer.generation,

@@ -19,8 +19,8 @@ export interface Thread extends ParentNames {
   readonly runId: string
   readonly agent: Agent
   /**
-   * The messages for the next request, ids ascending. Leader: the end of the log that fits the context. Member: all
-   * messages from its task on.
+   * The messages for the next request, ids ascending. For the leader: the newest part of the log that fits the context. For a
+   * member: all messages from its task on.
    */
   readonly messages: Message[]
   /** Set for a member if the thread that delegated to it had searched the history before. */

@@ -36,7 +36,7 @@ export async function acceptRun(
     runInBackground(dependencies, key, done)
     return { runId, repeated, ended }
   }
-  // The executor is notified of a repeated run as well, because the first hint may have been lost.
+  // If the run is repeated, the executor is notified again, because the first hint may have been lost.
   await wake(dependencies, key, placement)
   return { runId, repeated }
 }
@@ -62,7 +62,7 @@ export async function hint(
   }
 }
 
-/** Lets work continue after the caller has its response. A failure is logged; the sweeper retries. */
+/** Logs a failure of work that continues after the caller has its response. The sweeper retries the work. */
 export function runInBackground(
   { logger }: Pick<AcceptDependencies, 'logger'>,
   key: SessionKey,

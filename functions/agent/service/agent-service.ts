@@ -90,7 +90,7 @@ export interface RequestedAs {
   readonly instructions?: string | undefined
 }
 
-/** Where a run is executed: here if possible, or by the process that gets the hint (`respond-async` on AWS). */
+/** Where a run is executed: in this process if possible, or in the process that gets the hint (`respond-async` on AWS). */
 export interface Placement {
   readonly here: boolean
 }

@@ -116,7 +116,7 @@ async function withDocuments(
   }
 }
 
-/** The operations that start runs or let them continue. */
+/** The operations that start runs or make runs continue. */
 function acceptors(dependencies: AgentServiceDependencies): Pick<AgentService, 'submit' | 'continue' | 'resolve'> {
   const { inbox, lease, reader } = dependencies
   return {

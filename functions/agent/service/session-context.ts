@@ -29,7 +29,7 @@ import { limitTime } from '../../domain/time/time-limit.ts'
 import { agentOf } from './accept-run.ts'
 import type { NextRequest, RequestedAs, Submission } from './agent-service.ts'
 
-/** Id of the run that a next input would start. */
+/** Id of the run that the next input would start. */
 const NEXT_RUN = 'next'
 /** Greater than every id. */
 const NEXT_ID = 'Z'.repeat(26)

@@ -139,7 +139,7 @@ async function execute(
   stopping: Stops,
   started: StartedRun | undefined,
 ): Promise<ReleasedPhase['phase']> {
-  // A hand-off does not include runs that start after the hand-off.
+  // Runs that start after the hand-off are not handed off.
   const isUnknown = stopping.afterRound.signal.aborted
   // Imported with the first run: a process that only serves reads may never execute one.
   const [{ openRun }, { executeRun }] = await Promise.all([

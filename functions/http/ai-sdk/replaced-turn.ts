@@ -49,7 +49,7 @@ export async function placeMessage(
   const places = placesOf(await reader.replacements(key), run)
   const accepted = claim && { ...fresh.idempotency, bodyHash: claim.bodyHash }
   const current = (await lastEdit(service, key, id, places)) ?? accepted
-  // A request with equal parts is a repetition.
+  // A request with the same parts is a repetition of an earlier one.
   if (current?.bodyHash === parts) return { idempotency: current }
   const replaces = places.at(-1) ?? run
   return { idempotency: claimOfEdit(id, parts, replaces), replaces }
@@ -63,8 +63,8 @@ const claimOfEdit = (id: string, parts: string, run: string): Idempotency => ({
 })
 
 /**
- * Returns the key of the last edit of a message; undefined if it was not edited. `places`: the message's run and its
- * successive replacements. Some replacements may be no edits, but only other answers to the unchanged message.
+ * Returns the key of the last edit of a message; undefined if it was not edited. `places`: the message's run and its successive
+ * replacements. A replacement need not be an edit: it may be another answer to the unchanged message.
  */
 async function lastEdit(
   service: Dependencies['service'],

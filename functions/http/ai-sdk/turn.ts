@@ -126,7 +126,7 @@ export async function acceptCallOutputs(
 
 type Part = AssistantUiMessage['parts'][number]
 
-/** Whether the client shows the end of this call. */
+/** Whether the part shows that its call has ended. */
 const hasEnd = (part: Part | undefined): boolean => part?.state?.startsWith('output-') === true
 /** Whether the part is an answer of the client or its user. */
 const isAnswer = (part: Part): boolean =>

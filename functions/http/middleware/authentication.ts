@@ -48,8 +48,8 @@ async function callerOf(
     throw unauthorized('an API key is needed: Authorization: Bearer tt_…')
   }
   const secret = BEARER.exec(authorization)?.[1]
-  // OpenAI's SDKs require a key. If the server needs no key, users send an invented one, which is accepted. A key in
-  // our own format is not invented, so it must be valid.
+  // OpenAI's SDKs require a key. If the server needs none, users send an invented key, which is accepted. A key in our own
+  // format must be valid even then.
   if (open && mustSendKey && secret !== undefined && !looksLikeKey(secret)) return OPEN_CALLER
   const caller = secret === undefined ? undefined : await findCaller(keys, secret, settings.caps.keys)
   if (caller === undefined) throw unauthorized('this API key is not known')

@@ -77,7 +77,7 @@ async function* readAndLeave(body: ReadableStream<Uint8Array>, entering: Enterin
 interface Reading {
   /** Rejects when the body is evicted. */
   readonly evicted?: Promise<never>
-  /** Whether the minimum rate applies from the first byte on, not only once the body holds budget. */
+  /** Whether the minimum rate applies from the first byte on. Otherwise, it applies once the body holds budget. */
   readonly isHurried?: boolean
 }
 

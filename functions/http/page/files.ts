@@ -28,7 +28,7 @@ const POLICY = [
 
 export interface PageFiles {
   document(c: Context<AppEnv>): Promise<Response>
-  /** The page's document with status 404; the page itself shows that the address is unknown. */
+  /** Responds with the page and status 404. The page shows that the address is unknown. */
   nothing(c: Context<AppEnv>): Promise<Response>
   asset(c: Context<AppEnv>, name: string): Promise<Response>
 }

@@ -18,7 +18,7 @@ export async function* followSteps(
   signal: AbortSignal,
 ): AsyncGenerator<RunStep, RunEnd | undefined> {
   const steps = createRunSteps({ after, open })
-  // The id of any event of the message would do, because a follower resumes at the start of the message's round.
+  // Any event id of the message suffices, because a follower resumes at the start of the message's round.
   const from = after === undefined ? {} : { after: `${after}:message.completed` }
   for await (const event of service.follow(key, runId, { signal, ...from })) {
     const waiting = event.type === 'run.paused' ? await withArguments(reader, key, event.waiting ?? []) : []

@@ -104,7 +104,7 @@ function createThreads(known: readonly ToolMessage[]) {
         calls.held.push(event)
         return []
       }
-      // No event needs to be held back any longer: all earlier results are stored before a completion (promises L4).
+      // No event needs to be held back any longer, because all earlier results are stored before a completion (promises L4).
       return [...release(thread, of), ...rounds.take(event, of)]
     },
     begin({ message }: ToolCallEvent, of: StepNames): RunStep[] {

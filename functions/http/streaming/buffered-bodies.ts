@@ -67,7 +67,7 @@ export function createBufferedBodies(budget: ResponseBudget): BufferedBodies {
     return shared(name, { tenant, bytes, isNamed, readers: 0 })
   }
 
-  /** Adds a reader of the text. */
+  /** Registers one more reader of the text. */
   function shared(name: string, one: Shared): Held {
     held.set(name, one)
     one.readers++

@@ -21,11 +21,11 @@ export interface WaitingText {
  * Limits the memory for clients that do not read. A text larger than the whole budget is allowed if it is the only one.
  */
 export interface ResponseBudget {
-  /** Whether `bytes` fit, after reserving what the tenant's first waiter needs. */
+  /** Whether `bytes` fit into the budget that remains if the tenant's first waiter is served. */
   fits(tenant: string, bytes: number): boolean
-  /** Reserves `bytes`, which must fit. */
+  /** Reserves `bytes`. The caller must have checked that they fit. */
   take(tenant: string, bytes: number): void
-  /** Waits until `bytes` fit and reserves them. The waiters of one tenant are served in order. */
+  /** Waits until there is budget for `bytes`, and reserves it. The waiters of one tenant are served in order. */
   wait(tenant: string, bytes: number): WaitingText
   give(tenant: string, bytes: number): void
   /** Whether unread texts use so much of the budget that a client that does not read should be disconnected earlier. */

@@ -52,7 +52,7 @@ describe('a module with custom tools', () => {
     ['export const other = []', 'must export "tools"'],
     ['export const tools = [{}]', 'must export "tools"'],
     ['throw new Error("no database")', 'no database'],
-  ])('of %s is refused with its path', async (text, reason) => {
+  ])('is refused if its text is %s, with an error that names its path', async (text, reason) => {
     const path = moduleOf(text)
     const refused = await readTools(path).catch((error: unknown) => error)
     expect(refused).toBeInstanceOf(SettingsError)

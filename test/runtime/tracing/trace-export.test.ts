@@ -71,14 +71,14 @@ test('the spans of a run reach an OTLP endpoint with names and counts, without c
 test('a flush also waits for spans that are already being sent', async () => {
   const { endpoint, spans } = await receiver((_request, response) => void setTimeout(() => response.end('{}'), 300))
   const { traces } = start({ endpoint })
-  // A whole batch is sent at once, without a flush.
+  // A full batch is sent at once, without a flush.
   for (let count = 0; count < 512; count++) span()
   const begun = performance.now()
   await traces.flush()
   expect([spans.length, performance.now() - begun > 250]).toEqual([512, true])
 })
 
-test('an endpoint that is down delays two flushes by under 20 s, with one warning without keys', async () => {
+test('two flushes to an unreachable endpoint end within 20 s and log one warning without the key', async () => {
   const { traces, warnings } = start({ headers: async () => ({ 'x-api-key': KEY }) })
   const begun = performance.now()
   for (const _flush of [1, 2]) {

@@ -32,7 +32,7 @@ export async function consolidateIfDue(
   const warnings = isNearlyFull(consolidation, count) && !hasWarned ? [nearlyFull(count, consolidation.threshold)] : []
   const hasFailed = context.notices.some((notice) => notice.type === 'warning' && notice.code === 'summary_failed')
   if (!isDue(consolidation, count) || hasFailed) return warnings
-  // A summary takes long, so the completion after it cannot use the whole time of this process.
+  // A summary takes long. So the completion after the summary cannot use the whole lifetime of this process.
   leader.isWhole = false
   if (warnings.length > 0) await recordDecision(state, { notices: warnings })
   try {

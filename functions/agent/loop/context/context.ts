@@ -33,9 +33,7 @@ const PAGE = 500
 const PAGE_CHARACTERS = 1_000_000
 /** Share of the context that a request may fill. The token estimate may be a few per cent too low. */
 const FULL = 0.95
-/**
- * Lower threshold when a write precedes the request anyway. Truncating later in the same run would cost another write.
- */
+/** The lower limit for a request that follows a write anyway. A later truncation in the same run would cost another write. */
 const SOON_FULL = 0.75
 
 /** Reads pages of a log. */
@@ -64,7 +62,7 @@ export async function loadContext(
     decided,
     mediaFromOf(agent, decided).mediaFrom,
   )
-  // A summary never covers messages of the running run: it is made when the run begins, or between runs.
+  // A summary is made at the beginning of a run or between runs. So it never covers messages of the running run.
   const { through } = decided.summary ?? {}
   const after = through === undefined ? {} : { after: through }
   let loaded: LoadedLog

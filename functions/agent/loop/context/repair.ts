@@ -85,7 +85,7 @@ function nextForms(state: RunState, known: Repairs): (Pick<Repairs, 'steps' | 'o
  * or if requests omit them already.
  */
 function refusedBefore({ held }: RunState, { omitted, refused }: Repairs): MessageRange | undefined {
-  // A run without a new input repeats the refused turn, whose messages must be sent.
+  // A run without a new input repeats the refused turn, so the messages of that turn must be sent.
   if (refused === undefined || held.run.trigger !== 'input') return undefined
   return omitted.some(({ from, through }) => from <= refused.from && through >= refused.through) ? undefined : refused
 }

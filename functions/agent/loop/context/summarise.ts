@@ -31,7 +31,7 @@ import { OPEN_MS } from '../open-thread.ts'
  */
 const MATERIAL = 0.6
 
-/** Retries of a summary whose request was refused for its size, each with less material. */
+/** Maximum number of retries of a summary whose request was refused for its size. Each retry has less material. */
 const MAX_REDUCTIONS = 3
 /** Each retry summarises at most this share of the material of the refused request. */
 const LESS = 0.5
@@ -55,7 +55,7 @@ class TooLarge extends Error {
   readonly refusal: SizeRefusal
   /** Whether the provider names the size as the reason. */
   readonly isForSize: boolean
-  /** Whether the provider says that there are too many tokens. A bare status 413 may refer to the bytes, and shows no limit. */
+  /** Whether the provider says that there are too many tokens. A status 413 alone may refer to the bytes. */
   readonly isCertain: boolean
   constructor(error: ModelError, estimate: number) {
     super(error.message, { cause: error })
@@ -234,8 +234,8 @@ async function askInParts(
 }
 
 /**
- * Returns a refusal that less material may avoid; undefined for other failures. The request for a summary contains only text, so
- * any refusal may be for its size.
+ * Returns a `TooLarge` if the failure is a refusal, because a request with less material may succeed. Otherwise undefined. The
+ * request contains only text, so its size may be the reason of any refusal.
  */
 function tooLarge(failed: unknown, tokens: number): TooLarge | undefined {
   const error = reasonOf(failed)

@@ -87,7 +87,7 @@ async function keepFailure(state: RunState, member: OpenThread, error: unknown):
   throw cause
 }
 
-/** Marks the text as partial, so that a holder that resumes the run does not use it as the member's answer. */
+/** Marks the text as partial. A holder that resumes the run must not use the text as the member's answer. */
 const STOPPED = { type: 'error', code: 'storage', text: 'a failure stopped the run' } as const
 
 /** Returns the outcome of an ended member's delegate call; undefined while the member can continue. */

@@ -176,7 +176,7 @@ export async function requestCompletion(
   /** Number of attempts whose stream had only unknown frames. Such an attempt is retried once. */
   let unknown = 0
   const attempt = async (count: number): Promise<Completion> => {
-    // A process that was suspended may not know yet that its lease has expired. Its request would be wasted.
+    // A process that was suspended may not know yet that its lease has expired. A request by this process would be wasted.
     target.keeper.check()
     signal.throwIfAborted()
     if (count > 1) target.restart?.()

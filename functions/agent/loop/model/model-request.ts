@@ -94,8 +94,8 @@ export function buildRequest(of: RequestOf): ModelRequest {
 }
 
 /**
- * The option `mediaFrom` of a request: media of earlier turns are sent from this message on. Absent if the policy `images` is
- * `note`.
+ * The option `mediaFrom` of a request: the first message of earlier turns whose media are sent. Media of all later messages are
+ * sent too. Absent if the policy `images` is `note`.
  */
 export const mediaFromOf = (
   { policies }: Pick<Agent, 'policies'>,

@@ -40,8 +40,8 @@ async function sendOrReduce(state: RunState, asked: Asked, sized: SizedRequest, 
     if (error === undefined) throw failed
     const { thread } = asked
     if (isOfAnotherReason(error) && sizeTrialOf(state, thread) === 'open') {
-      // A former holder recorded this smaller request. The error of the whole request is not known here, so the whole request
-      // is sent again.
+      // A former holder recorded this smaller request. This process does not know the error of the whole request, so it sends
+      // the whole request again.
       await undoTrial(state, asked)
       restartRound(state, thread, 'context_reduced')
       return sendOrReduce(state, asked, await fittingRequest(state, asked), send)

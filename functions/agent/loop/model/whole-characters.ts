@@ -23,7 +23,7 @@ export function createCharacterJoiner(): (event: ModelEvent) => ModelEvent[] {
       return [...flush(() => true), { type: 'completion', completion: wellFormedCompletion(event.completion) }]
     const name = event.type === 'tool_call.delta' ? `call ${event.sequence}` : `${event.type} ${event.part}`
     const known = pieces.get(name)
-    // A text ends when another part begins. Its held-back half must be emitted before that part.
+    // A text ends when another part begins. The half that was held back must be emitted before that part.
     const ended = known === undefined ? flush(({ delta }) => delta.type !== 'tool_call.delta') : []
     const piece = known ?? { joiner: createPieceJoiner({ isJson: event.type === 'tool_call.delta' }), delta: event }
     piece.delta = event

@@ -4,7 +4,7 @@ import type { ToolMessage } from '../../../domain/messages/message.ts'
 import { callProgress } from '../../../log/run-events.ts'
 import type { Clock } from '../../../ports/clock.ts'
 
-/** Minimum interval between two progress events of a call. Tools may report progress more often. */
+/** Minimum interval between two progress events of a call. A tool may report progress at shorter intervals. */
 const BETWEEN_MS = 1_000
 /** Limit of the progress text, in characters. */
 const MAX_TEXT_CHARACTERS = 300

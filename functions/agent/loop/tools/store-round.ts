@@ -42,7 +42,7 @@ export async function storeRound(state: RunState, thread: OpenThread, message: A
   await warnOfUnchecked(state, thread, calls, checks)
 }
 
-/** Builds the rows of a round. The first of the ids is the message's. */
+/** Builds the rows of a round. The first of `ids` is the id of the message, the others are those of its calls. */
 function roundWith(
   state: RunState,
   thread: OpenThread,

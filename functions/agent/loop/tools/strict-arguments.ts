@@ -14,13 +14,11 @@ import { parseArguments } from './tool-call.ts'
 const CHECK_MS = 250
 /** Maximum number of timed-out checks of a run. After that, no check of the run is started. */
 const MAX_TIMEOUTS = 4
-/** After a check, its tenant's next check waits this many times the check's duration. */
+/** After a check, the next check of the same tenant waits for this multiple of the check's duration. */
 const REST = 3
 /** Minimum duration of a check, in milliseconds, that causes a wait. */
 const SHORT_MS = 10
-/**
- * Retries for a check that timed out with less than `SHORT_MS` of CPU time: the machine was busy, not the check slow.
- */
+/** Maximum number of retries of a check that timed out with less than `SHORT_MS` of CPU time, because the machine was busy. */
 const MAX_STALLS = 2
 const MAX_FAULTS = 10
 

@@ -90,7 +90,7 @@ async function late(running: Promise<unknown>, { signal }: ToolContext, error: u
  */
 export const parseArguments = (raw: string): Json | undefined => withPlainNumbers(exactArguments(raw))
 
-/** Parses the arguments with their numbers as they were sent. */
+/** Parses the arguments and keeps their numbers exactly as they were sent. */
 function exactArguments(raw: string): Json | undefined {
   if (raw.trim() === '') return {}
   if (jsonFault(raw) !== undefined) return undefined

@@ -40,7 +40,7 @@ export function createEventSequence(generation: number, emit: (event: RunEvent) 
   }
 }
 
-/** The position `count` places after this one. */
+/** Returns the position whose number is greater by `count`. */
 export const positionAfter = ({ generation, number }: EventPosition, count: number): EventPosition => ({
   generation,
   number: number + count,

@@ -6,7 +6,7 @@ import type { Logger } from '../../../ports/logger.ts'
 import type { RunLease } from '../../../ports/run-lease.ts'
 import { withinTime } from '../../../domain/time/time-limit.ts'
 
-/** Interval between two reads of the header. Limits how long a cancel stays unnoticed. */
+/** Interval between two reads of the header, in milliseconds. Limits the time until a cancel is noticed. */
 const POLL_MS = 500
 
 /** Timeout of one header read or heartbeat; then the call is retried. */
@@ -25,7 +25,7 @@ export class RunCancelled extends Error {
 }
 
 export interface LeaseKeeper {
-  /** Aborts with `LeaseLost` or `RunCancelled` as soon as the keeper knows of either. */
+  /** Aborts with `LeaseLost` or `RunCancelled`, as soon as the keeper detects the loss or the cancel. */
   readonly signal: AbortSignal
   /** Aborts only with `LeaseLost`, so that the writes that end a cancelled run can still be made. */
   readonly lost: AbortSignal
@@ -117,7 +117,7 @@ export function keepLease({ lease: leases, clock, logger }: Dependencies, lease:
 /** Tracks the running watchdogs, and whether the work is stalled. */
 function createWatchdogs(clock: Clock): Pick<LeaseKeeper, 'startWatchdog'> & { isStalled(): boolean } {
   const running = new Set<{ readonly until: number }>()
-  /** When the last watchdog ended; undefined before the first one has started. */
+  /** The time at which the last watchdog ended; undefined before the first watchdog has started. */
   let idleSince: number | undefined
   return {
     startWatchdog(milliseconds) {

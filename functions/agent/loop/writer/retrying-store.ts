@@ -18,7 +18,7 @@ const HOLDS_MS = 2_000
 const FIRST_WAIT_MS = 50
 const MAX_WAIT_MS = 2_000
 
-/** The reads of a run while this process holds its lease, and the objects of its outputs. */
+/** The reads that a run may make while this process holds its lease, and the store of its outputs. */
 export interface LoopReads {
   readonly reader: Pick<LogReader, 'messages' | 'context' | 'sources' | 'message' | 'run' | 'steering'>
   readonly outputs: Pick<OutputStore, 'put' | 'read'>
@@ -59,7 +59,7 @@ export function retryingStore(
   // A cancel does not interrupt a write in flight, so that the produced content is kept.
   const write = <Result>(timeoutMs: number, operation: () => Promise<Result>): Promise<Result> =>
     retry(operation, dependencies, { timeoutMs, signal: keeper.lost, isForGood })
-  // The call has run. So a result that the store refuses is retried until the lease expires.
+  // The call has already run. So if the store refuses the result, the write is retried until the lease expires.
   const writeResult = <Result>(timeoutMs: number, operation: () => Promise<Result>): Promise<Result> =>
     retry(operation, dependencies, { timeoutMs, signal: keeper.lost, isForGood: isLost })
   return {

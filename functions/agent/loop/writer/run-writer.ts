@@ -92,7 +92,7 @@ export interface RunWriter extends Pick<LeaseKeeper, 'check' | 'startWatchdog' |
   beginApproved(messageId: string): Promise<ToolMessage>
   /** Closes calls of a former holder as interrupted. Returns their rows. */
   interruptCalls(messageIds: readonly string[]): Promise<readonly ToolMessage[]>
-  /** Makes a queued input a message of the run; undefined if it is no longer queued. */
+  /** Turns a queued input into a message of the run. Returns undefined if the input is no longer queued. */
   steer(queuedRunId: string): Promise<UserMessage | undefined>
   /** Stores decisions one after the other. `applied` gets the stored decision, and returns its events. */
   recordDecision(decision: NewDecision, applied: (stored: Decision) => readonly RunEvent[]): Promise<void>

@@ -22,7 +22,7 @@ export interface PlacedMessage {
   readonly bytesAt?: readonly string[]
 }
 
-/** A result for a call of the last completion. `field`: the field that names its call. */
+/** A result for a call of the last completion. `field`: the path of the field that contains the call's id. */
 interface PlacedResult extends PlacedMessage {
   readonly result: CallResolution
   readonly field: string

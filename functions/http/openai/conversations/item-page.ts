@@ -3,7 +3,7 @@ import { invalidRequest } from '../../middleware/validation.ts'
 import type { ShownItem } from './conversation-items.ts'
 import type { ItemList, ItemQuery } from './conversation-schemas.ts'
 
-/** Returns a page of `items`, which must be the complete list, oldest first. Rejects an unknown `after`. */
+/** Returns a page of `items`. `items` must be the complete list, oldest first. Rejects an unknown `after`. */
 export function pageOf(items: readonly ShownItem[], { after, limit, order }: ItemQuery): ItemList {
   const ordered = order === 'asc' ? items : items.toReversed()
   const at = ordered.findIndex(({ id }) => id === after)

@@ -9,8 +9,8 @@ export interface OwnCalls {
   /** Starts the next round. */
   begin(message: AssistantMessage): void
   /**
-   * Records the end of a call. Returns the call with the later calls that were held back for it. Returns nothing while
-   * an earlier call is running.
+   * Records the end of a call. Returns this call and the later calls that waited for it. Returns no call while an earlier call
+   * is running.
    */
   end(call: ToolMessage): WaitingCall[]
   /** Returns the ended calls that are still held back, because earlier calls are running. */

@@ -82,8 +82,8 @@ const keyedSession = (turn: ChatTurn): string | undefined =>
     : `chat-${sha256(`${scopeOf(turn)} key ${turn.idempotencyKey}`).slice(0, 40)}`
 
 /**
- * Converts the client's history to closed messages. Results that no run waits for belong to the history, like their
- * calls.
+ * Converts the client's history to closed messages. A result that no run waits for becomes part of the history, together with
+ * its call.
  */
 export function closedHistory({ history, results }: Pick<ChatInput, 'history' | 'results'>): ClosedMessage[] {
   if (history.length === 0) return []
@@ -117,7 +117,7 @@ async function importHistory(
   try {
     await service.importMessages(session, closed ?? closedHistory(input), { name, source: SOURCE })
   } catch (error) {
-    // The session already has another, complete history.
+    // The session already has a different, complete history.
     if (!isCode(error, 'idempotency_conflict')) throw error
   }
 }
@@ -131,7 +131,7 @@ interface Answers {
   readonly isRepeated: boolean
   /** The last message that the client has seen. */
   readonly after: string
-  /** Calls that are older than the message `after`, but whose end the client has not seen. */
+  /** Calls that precede the message `after`, but whose end the client has not seen. */
   readonly open: readonly ToolMessage[]
 }
 

@@ -29,7 +29,7 @@ export interface ChatTurn<Part = RequestPart> {
   readonly user: string | undefined
   /** The session's id as the client names it. */
   readonly session: string | undefined
-  /** Whether the request itself names the session, as opposed to a session found for it. */
+  /** Whether the request itself names the session. If false, the server found the session for the request. */
   readonly isNamed: boolean
   /** The session, conversation or Response that the request names; undefined if it names none. */
   readonly place?: string

@@ -53,7 +53,7 @@ export async function withReferences(
     const at = `input[${index}]`
     const one = found.get(item.id)
     if (one === undefined) throw notFound(item.id, at)
-    // The log of the named session has the item, so the request adds nothing new with it.
+    // The item is in the log of the named session, so the item is not new content.
     if (session !== undefined && !isOfAssistant(one)) return IGNORED
     characters += JSON.stringify(one.item).length
     if (characters > MAX_CHARACTERS)
