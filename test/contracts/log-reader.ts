@@ -91,7 +91,7 @@ export function logReaderContract(engine: Engine): void {
       expect(pages).toEqual([[ids[0]], [ids[1]], [ids[2], ids[3]], [ids[4]]])
     })
 
-    test('the last page says that it is the last, also when it is exactly full', async () => {
+    test('the last page reports that no messages follow, even if the page is exactly full', async () => {
       const fixture = await openFixture(stores)
       await longLog(fixture, 3, 2)
       const page = await fixture.reader.messages(fixture.key, { order: 'ascending', limit: 10 })

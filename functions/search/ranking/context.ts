@@ -62,8 +62,8 @@ export interface NearText<Found> {
 }
 
 /**
- * Returns the quality of each term in an event's neighbours. `texts` has the documents of each neighbour, without
- * self-references. So an earlier search never raises the rank of the entries beside it.
+ * Returns the quality of each term in an event's neighbours. `texts` has the documents of each neighbour. It has no
+ * self-references, so an earlier search never raises the rank of the entries beside it.
  */
 export function contextOf<Found extends Candidate>(
   terms: readonly PlannedTerm[],
