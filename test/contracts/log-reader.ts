@@ -112,7 +112,7 @@ export function logReaderContract(engine: Engine): void {
         const query = { order: 'ascending', limit: 13, ...definedFields({ after }) } as const
         const reading = fixture.peer.reader.messages(fixture.key, query)
         if (number < 60) {
-          // A clock set back between writes must not place an entry before the reader's position.
+          // Even if the clock is set back between writes, no entry may precede the reader's position.
           fixture.clock.advance(number % 3 === 0 ? -7000 : 2000)
           const round = roundAfter(
             fixture,
