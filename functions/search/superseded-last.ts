@@ -26,7 +26,7 @@ export async function searchSupersededLast(query: HistoryQuery, search: SearchOn
   return { ...first, hits: [...first.hits, ...rest.hits], ...definedFields({ next: rest.next, incomplete }) }
 }
 
-/** Cursor of the beginning of the superseded hits. */
+/** Returns the cursor of the first page of superseded hits. */
 const startOf = (query: HistoryQuery): string => writeCursor(query, [[1, 1]])
 
 function isStart(query: HistoryQuery, after: string): boolean {
@@ -51,8 +51,8 @@ async function unlessForeign(search: () => Promise<HistoryPage>): Promise<Histor
 const isForeign = (error: unknown): boolean => error instanceof TooltrailError && error.code === 'cursor_not_found'
 
 /**
- * If hits are grouped by session, removes sessions that were listed before, because they have a hit that is not
- * superseded.
+ * If hits are grouped by session, removes each session with a hit that is not superseded, because the session
+ * was listed before.
  */
 async function withoutShown(query: HistoryQuery, page: HistoryPage, search: SearchOnce): Promise<HistoryPage> {
   if (query.group === undefined) return page

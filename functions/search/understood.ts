@@ -6,7 +6,7 @@ import { matchesOf, readable } from './query/term-matches.ts'
 import type { ScoredEvent } from './ranking/score.ts'
 import type { Candidate } from './ranking/rows.ts'
 
-/** Returns how a search reads its query. */
+/** Returns the period and the terms that a search reads from its query. */
 export function understoodOf({ text, filters, asked }: Pick<HistoryQuery, 'text' | 'filters' | 'asked'>): Understood {
   const { terms, symbols, literal, period } = parseQuery(text, filters.role, asked)
   const words = terms.flatMap((term) => (term.date === undefined ? [term.text] : []))

@@ -26,7 +26,7 @@ import type { Ports } from '../../functions/runtime/program.ts'
 import { HANG_TIMEOUT_MS } from '../eventually.ts'
 import { requireNoImages, storedRows } from '../fixtures/stored-rows.ts'
 
-/** One completion of a script: text and calls, or a fault instead. */
+/** One completion of a script: text and calls, or a function that streams the events. */
 export type Turn =
   | {
       readonly text?: string
@@ -51,7 +51,7 @@ export interface Harness {
   readonly ports: Ports
   readonly service: AgentService
   readonly worker: SessionWorker
-  /** The folder of rows and outputs. */
+  /** Path of the folder in which the stores keep rows and outputs. */
   readonly folder: string
   readonly key: SessionKey
   /** The session in its initial state. */
@@ -67,7 +67,7 @@ export interface Harness {
   /** Resolves with the run in its terminal event. */
   settled(runId: string): Promise<Run>
   log(): Promise<readonly Message[]>
-  /** A second process on the same rows: its own worker and bus. */
+  /** Opens a second process, with its own worker and bus, on the same stores. */
   another(script: readonly Turn[], team?: Team): Omit<Harness, 'another' | 'rebuildHistory' | 'close'>
   rebuildHistory: ReturnType<typeof openLocalPorts>['rebuildHistory']
   close(): Promise<void>

@@ -38,7 +38,7 @@ export function historyIndexContextContract(harness: () => HistoryIndexHarness):
       expect(ids(await search('Korsholm'))).toEqual([kept.ferry.messageId])
     })
 
-    test('a neighbour outside of the filters is no hit', async () => {
+    test('a neighbour that does not fit the filters is not returned as a hit', async () => {
       expect(ids(await search('what of the ferry to Korsholm', { role: 'user' }))).not.toContain(kept.reply.messageId)
       expect(ids(await search('was the ferry cancelled by ice', { role: 'assistant' }))).toEqual([kept.reply.messageId])
     })

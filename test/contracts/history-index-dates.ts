@@ -31,7 +31,7 @@ export function historyIndexDatesContract(harness: () => HistoryIndexHarness): v
       ['an ISO date', 'green boat 2026-11-26', 'november'],
       ['a day with points', 'green boat 26.11.', 'november'],
       ['yesterday', 'what about the green boat yesterday', 'yesterday'],
-    ] as const)('ranks entries of this time first: %s', async (_, text, wanted) => {
+    ] as const)('ranks the entries of that date first: %s', async (_, text, wanted) => {
       expect((await found(text))[0]).toBe(kept[wanted].messageId)
     })
 
@@ -55,7 +55,7 @@ export function historyIndexDatesContract(harness: () => HistoryIndexHarness): v
       ])
     })
 
-    test('searches a date inside a path, an identifier or quotation marks as it is', async () => {
+    test('searches the literal text of a date in a path, an identifier or quotation marks', async () => {
       expect((await found('logs/2024-05-25/boat-3.txt'))[0]).toBe(kept.file.messageId)
       expect(await found('"2024-05-27" gate')).toContain(kept.otherDay.messageId)
     })

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { document } from './history-index-harness.ts'
 import type { HistoryIndexHarness } from './history-index-harness.ts'
 
-/** Words such as "in" do not make an event match, unless the query has only such words. */
+/** Contract: function words such as "in" make no event match, unless the query has only function words. */
 export function historyIndexFunctionWordsContract(harness: () => HistoryIndexHarness): void {
   describe('a query with function words', () => {
     const scope = { tenant: 'function-words' }

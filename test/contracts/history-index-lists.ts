@@ -6,7 +6,7 @@ import type { HistoryIndexHarness } from './history-index-harness.ts'
 const DAY = 86_400_000
 const MAX_PAGES = 300
 
-/** Orders and groups of hits, and their pages. */
+/** Contract for the order of hits, their groups, and their pages. */
 export function historyIndexListsContract(harness: () => HistoryIndexHarness): void {
   /** Returns all hits of a query, page by page; `between` runs after each page. */
   async function allHits(
@@ -114,7 +114,7 @@ export function historyIndexListsContract(harness: () => HistoryIndexHarness): v
     const best = of('best', 'the harbour harbour crane')
     beforeAll(() => harness().store([...mentions, ...often, best, of('none', 'something else')]))
 
-    test('have one hit per session, with the number of its further hits, and every session once', async () => {
+    test('list every session once, with one hit and the number of its further hits', async () => {
       for (const limit of [50, 9]) {
         const hits = await allHits({ scope, text: 'harbour', group: 'session', limit })
         const sessions = hits.map(({ session }) => session)

@@ -31,7 +31,7 @@ export interface LateOperation {
 type Prepare = (fixture: SessionFixture) => Promise<LateOperation>
 type Cases<Port, Reads extends keyof Port = never> = { readonly [name in Exclude<keyof Port, Reads>]: Prepare }
 
-/** The ports that write a session's log, with a case for each operation that writes. */
+/** Cases for the ports that write a session's log: one for each operation that writes. */
 interface LateLandingCases {
   readonly log: Cases<SessionPorts['log']>
   readonly lease: Cases<SessionPorts['lease'], 'readHeader' | 'readHeaderEventually'>

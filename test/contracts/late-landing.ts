@@ -15,7 +15,7 @@ const START = Date.UTC(2026, 0, 5, 9)
 const DAY = '2026-01-05'
 const RANDOM = /[0-7][0-9A-HJKMNP-TV-Z]{25}|(?:tenant|session|owner)-[0-9a-f]{16}/g
 
-/** Interrupts an attempt before one of its requests. Never happens with an engine that has no separate requests. */
+/** Interrupts an attempt before one of its requests. Has no effect on an engine without separate requests. */
 interface Interruption {
   /** The number of the request, from 1. */
   readonly request: number
@@ -25,7 +25,7 @@ interface Interruption {
 
 const interruptions = new AsyncLocalStorage<Interruption | undefined>()
 
-/** Called for each request of an engine. */
+/** Sends a request of an engine. Interrupts the attempt first if this request is the chosen one. */
 async function between<T>(request: () => Promise<T>): Promise<T> {
   const interruption = interruptions.getStore()
   if (interruption !== undefined && ++interruption.count === interruption.request) await interruption.interrupt()

@@ -111,7 +111,7 @@ export function logImportContract(engine: Engine): void {
       expect(messages).toHaveLength(2)
     })
 
-    test('is followed by the next input, which starts at once', async () => {
+    test('does not delay the next input, whose run starts at once', async () => {
       const fixture = await openFixture(stores)
       const step = await stepAfter(fixture)
       await fixture.imports.append(await header(fixture), step)
@@ -131,7 +131,7 @@ export function logImportContract(engine: Engine): void {
       }
     })
 
-    test('leaves nothing to continue: the failed run before it is no longer the last run', async () => {
+    test('prevents a continue of the failed run before it, which is no longer the last run', async () => {
       for (const startAs of [undefined, fresh('owner')]) {
         const fixture = await openFixture(stores)
         const { lease } = await startRun(fixture)

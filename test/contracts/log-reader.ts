@@ -91,7 +91,7 @@ export function logReaderContract(engine: Engine): void {
       expect(pages).toEqual([[ids[0]], [ids[1]], [ids[2], ids[3]], [ids[4]]])
     })
 
-    test('the last page says that it is the last, also when it is exactly full', async () => {
+    test('the last page reports that no messages follow, even if the page is exactly full', async () => {
       const fixture = await openFixture(stores)
       await longLog(fixture, 3, 2)
       const page = await fixture.reader.messages(fixture.key, { order: 'ascending', limit: 10 })
@@ -112,7 +112,7 @@ export function logReaderContract(engine: Engine): void {
         const query = { order: 'ascending', limit: 13, ...definedFields({ after }) } as const
         const reading = fixture.peer.reader.messages(fixture.key, query)
         if (number < 60) {
-          // A clock set back between writes must not place an entry before the reader's position.
+          // Even if the clock is set back between writes, no entry may precede the reader's position.
           fixture.clock.advance(number % 3 === 0 ? -7000 : 2000)
           const round = roundAfter(
             fixture,

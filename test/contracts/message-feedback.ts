@@ -66,7 +66,7 @@ export function messageFeedbackContract(engine: Engine): void {
       expect(kept?.[0]).toEqual(bad('user-0', 1_000))
     })
 
-    test('a rated run continues, and can be taken over', async () => {
+    test('a run with a rated message continues, and another holder can take it over', async () => {
       const { fixture, lease, round, id } = await openSaid(stores)
       await fixture.peer.feedback.give(fixture.key, id, good('ann', 1))
       await fixture.log.completeCall(lease, resultOf(fixture, callOf(round, 0).id))

@@ -84,7 +84,7 @@ export function outputStoreContract(name: string, open: () => OutputStore | Prom
         [{ start: 8, end: 9 }, '89'],
         [{ start: 8, end: 1000 }, '89'],
         [{ start: 10, end: 20 }, ''],
-      ])('%j of 0123456789 is %j', async (range, expected) => {
+      ])('reading %j of 0123456789 returns %j', async (range, expected) => {
         const store = await open()
         const [key, object] = [newKey(), newName()]
         await store.put(key, object, bytesOf('0123456789'), 'text/plain')

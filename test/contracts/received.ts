@@ -21,7 +21,7 @@ export function receivedContract(engine: Engine): void {
       expect(await received.remember(fresh('tenant'), ['id ü'], 'foreign', until)).toBe('foreign')
     })
 
-    test('forgetting a value under names removes that value, and keeps other values of these names', async () => {
+    test('forgetting a value removes it from the given names, and keeps any other value of these names', async () => {
       const { received, peer, clock } = stores
       const [tenant, until] = [fresh('tenant'), clock.now() + DAY_MS]
       await received.remember(tenant, ['id', 'body'], 'first', until)

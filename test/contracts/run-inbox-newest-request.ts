@@ -73,7 +73,7 @@ export function runInboxNewestRequestContract(engine: Engine): void {
       expect(await settings()).toBeUndefined()
     })
 
-    test('if one request replaces the tools and a concurrent one the instructions, both changes are kept', async () => {
+    test('if concurrent requests replace the tools and the instructions, both changes are kept', async () => {
       const fixture = await openFixture(stores)
       const { key } = fixture
       const { started } = await pausedRun(fixture, [ASK, ASK, ASK])

@@ -56,7 +56,7 @@ export function runInboxReplacementsContract(engine: Engine): void {
       expect(after.runs.slice(0, 3)).toEqual(before.runs)
     })
 
-    test('a second replacement of the same run supersedes the first one', async () => {
+    test('a second replacement of the same run supersedes the first replacement', async () => {
       const fixture = await openFixture(stores)
       const first = await turn(fixture)
       const second = await turn(fixture, { replaces: first.run })

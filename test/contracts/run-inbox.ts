@@ -76,7 +76,7 @@ export function runInboxContract(engine: Engine): void {
       expect(accepted.started?.run).toMatchObject({ status: 'running', instructions: 'Be brief.' })
     })
 
-    test('a run on a busy session is queued, although its caller could hold the lease', async () => {
+    test('a run on a busy session is queued, even if its caller offers to start it at once', async () => {
       const fixture = await openFixture(stores)
       await startRun(fixture)
       const second = await fixture.inbox.enqueue(fixture.key, newRun({ startAs: 'me' }))

@@ -1,6 +1,6 @@
 import type { Days } from './calendar.ts'
 
-/** A day, or a month if `day` is undefined. `year` is undefined if the text names no year. */
+/** A date in a text: a day, or a month if `day` is undefined. `year` is undefined if the text names no year. */
 export interface WrittenDate {
   readonly year: number | undefined
   readonly month: number
@@ -26,6 +26,6 @@ export interface DateMention {
   readonly start: number
   readonly end: number
   readonly days: Days
-  /** The date as texts may write it. Absent for a relative date. */
+  /** The date that texts may write in other ways. Absent for a relative date. */
   readonly written?: WrittenDate
 }

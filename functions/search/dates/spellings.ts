@@ -6,7 +6,7 @@ const WITHOUT_YEAR = 0.9
 /** Weight of the name of a month alone. */
 const MONTH_ONLY = 0.6
 
-/** Returns the ways in which texts write a date, in the orders of several countries. Without a date, there are none. */
+/** Returns the ways in which texts write a date, in the orders of several countries; none if `date` is undefined. */
 export function spellingsOf(date: WrittenDate | undefined): DateSpellings {
   if (date === undefined) return { texts: [], groups: [] }
   const { year, month, day } = date

@@ -70,7 +70,7 @@ const EXTENDED = 5_000
  */
 const MAX_EXTENSIONS = 40
 const COMPOUND_IMPORTANCE = 1.2
-/** Weight of a word with an equal stem, minimum length of such a word, and minimum length of the stem. */
+/** For words that share a stem: weight of a match, minimum length of a word, and minimum length of the stem. */
 const SAME_STEM = 0.7
 const MIN_STEMMED = 5
 const MIN_STEM = 4

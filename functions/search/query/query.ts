@@ -94,7 +94,7 @@ export function parseQuery(query: string, role?: HistoryRole, asked?: AskedAt): 
   }
 }
 
-/** Splits a text into pieces: each date is one, and each match of `RUN` outside of dates is one. */
+/** Splits a text into pieces. A piece is a date, or a match of `RUN` outside of the dates. */
 function piecesOf(text: string, dates: readonly DateMention[]): Piece[] {
   const runs = Array.from(text.matchAll(RUN), ({ 0: run, index }) => ({ run, index })).filter(
     ({ index }) => !dates.some(({ start, end }) => start <= index && index < end),

@@ -100,7 +100,7 @@ function borderQuality(text: string, start: number, end: number): number {
   return right > 0 ? ONLY_RIGHT : INSIDE
 }
 
-/** Returns the quality of the border at one end of a match; 0 without a border. `direction` leads out of the match. */
+/** Returns the quality of the border at an end of a match; 0 if none. `direction`: 1 for the end, -1 for the start. */
 function borderAt(text: string, place: number, direction: 1 | -1): number {
   if (isInside(text, place)) return 0
   const outer = characterAt(text, direction === 1 ? place : place - 1, direction)

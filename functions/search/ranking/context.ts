@@ -62,8 +62,8 @@ export interface NearText<Found> {
 }
 
 /**
- * Returns the quality of each term in an event's neighbours. `texts` has the documents of each neighbour, without
- * self-references. So an earlier search never raises the rank of the entries beside it.
+ * Returns the quality of each term in an event's neighbours. `texts` has the documents of each neighbour. It has no
+ * self-references, so an earlier search never raises the rank of the entries beside it.
  */
 export function contextOf<Found extends Candidate>(
   terms: readonly PlannedTerm[],
@@ -85,5 +85,5 @@ export const usesContext = ({ terms }: SearchQuery): boolean =>
   terms.filter(({ text, wholes, date }) => wholes.length === 0 && date === undefined && !FUNCTION_WORDS.has(text))
     .length > 1
 
-/** If a query is a list of keywords, and the best entry has this share of the keywords, neighbours are not read. */
+/** Share of a query's keywords. If the best entry contains at least this share, neighbours are not read. */
 export const COMPLETE = 0.95

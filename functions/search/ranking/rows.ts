@@ -19,14 +19,14 @@ export interface Candidate {
   readonly time: number
   /**
    * For a text, whether its author had searched the history before. For a task, whether its leader or its member had
-   * done so.
+   * searched it before.
    */
   readonly searched: boolean
   /** Whether this text is the task of a team member. */
   readonly task: boolean
 }
 
-/** Weights of a row. They were measured on recorded conversations, as the weights in `score.ts` were. */
+/** Weights of a row. These and the weights in `score.ts` were measured on recorded conversations. */
 const ADJACENT = 0.08
 const NEAR = 0.1
 /** At this distance between two neighbouring terms, in characters, their nearness is half of the maximum. */

@@ -38,12 +38,12 @@ const BM25 = 0.1
 const TOOL_EVENT = 0.06
 const TOOL_EVENT_IN_SPEECH = 0.015
 const SPEAKER = 0.12
-/** Deducted if the query is a question: from a text that asks the same, and from the input of a run that used tools. */
+/** Deducted for a question: from a text that asks the same question, and from the input of a run that used tools. */
 const ASKS_TOO = 0.1
 const INPUT = 0.1
 /** Added for an entry of the time that the query names. */
 const IN_PERIOD = 0.1
-/** Minimum score of a real event, and minimum of its coverage. Every certain self-reference has a lower score. */
+/** Minimum score and minimum coverage of a real event. Every certain self-reference has a lower score. */
 const LEAST = 0.01
 /** Number of hits that are ordered by score. The hits after them are ordered by time, newest first. */
 export const RANKED = 100

@@ -167,8 +167,8 @@ function endsInQuestion(text: string): boolean {
 }
 
 /**
- * Whether a text that begins like a question or a request is a statement: "Have moved it." and "Please note that it
- * moved".
+ * Whether a text is a statement although it begins like a question or a request. Examples: "Have moved it." and
+ * "Please note that it moved".
  */
 const isStatement = (text: string, [first = '', second]: readonly string[]): boolean =>
   (PLEASE.has(first) && second === 'note') ||

@@ -15,8 +15,8 @@ const REDACTED = '[redacted]'
 const WINDOW = 40_000
 const OVERLAP = MAX_SECRET_CHARACTERS
 /**
- * Limit of the search for further occurrences of known secrets: the text's length, in characters, times the number of
- * secrets.
+ * Limit of the work to find all occurrences of known secrets. The work is the text's length, in characters, times the
+ * number of secrets.
  */
 const READ_FOR_OTHERS = 100_000_000
 /** Maximum characters of a text that are kept in memory while secrets are searched; a longer text is read twice. */
@@ -50,7 +50,7 @@ export async function* redactPieces(open: () => Pieces): AsyncGenerator<string> 
   let found: Range[] = []
   let continues = false
   for await (const { text, start, last } of windows(pieces)) {
-    // A long key began before this position. The mark that replaces its beginning also replaces the rest.
+    // A private key began before this window. The mark that replaces the key's beginning also replaces its rest.
     if (continues) found.push([place - 1, start + findKeyEnd(text, place - start)])
     const ranges = [...(await findEscaped(text)).map(({ range }) => range), ...occurrences(text, secrets)]
     found.push(...ranges.map(([from, to]): Range => [start + from, start + to]))

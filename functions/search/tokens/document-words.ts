@@ -7,7 +7,7 @@ import { EMOJI, RUN, SYMBOL as SYMBOLS, symbolToken } from './tokens.ts'
 import type { Word } from './word-table.ts'
 
 /**
- * The tokens of a document as text: for each field, its tokens joined by spaces. Also has the runs from which the
+ * The tokens of a document as text: for each field, its tokens joined by spaces. `runs`: the runs from which the
  * tokens were made; a repeated run is listed once.
  */
 export interface DocumentWords {

@@ -10,7 +10,7 @@ export interface Source {
 }
 
 /**
- * Position of a run in a text. Also shows whether the run is a plain word, and whether it occurred earlier in the
+ * A run in a text: its position, whether it is a plain word, and whether it occurred earlier in the
  * document. One object is reused for millions of positions.
  */
 export interface Place {

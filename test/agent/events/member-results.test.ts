@@ -21,7 +21,7 @@ test('the result of a nested member is emitted before the result of the member t
 test.each([
   ['1,000', '', 1_000],
   ['8 million characters', 'x'.repeat(1_000_000), 8],
-])('ends of delegate calls are held back up to a limit of %s', (_most, text, count) => {
+])('events of ended delegate calls are held back up to a limit of %s', (_most, text, count) => {
   const results = createMemberResults()
   const add = (n: number): readonly object[] => results.add(call(`${n}`, text), [callCompleted(call(`${n}`, text))])
   for (let n = 0; n < count; n++) expect(add(n)).toEqual([])

@@ -97,7 +97,7 @@ describe('the pauses of a run', () => {
     expect(new Set(late.map(({ id }) => id)).size).toBe(4)
   })
 
-  test("are events after which a stream can resume; it resumes at the start of the pause's round", async () => {
+  test("have event ids with which a stream can resume, from the start of the pause's round", async () => {
     const { it, runId } = await runOfTwoPauses()
     const all = await follow(it, runId)
     const second = all.findLastIndex(({ type }) => type === 'run.paused')

@@ -22,7 +22,7 @@ interface PlannedRound {
   readonly calls: readonly Kind[]
   /** Whether the client resolves its calls while other calls of the round still run. */
   readonly answersEarly: boolean
-  /** Whether the other process receives the client's request. */
+  /** Whether the client sends its request to the other process, which does not execute the run. */
   readonly answersElsewhere: boolean
   readonly steers: boolean
   /** Whether the process stops after the round. If so, the other process continues the run. */
@@ -57,8 +57,7 @@ export const anyPlan: fc.Arbitrary<Plan> = fc.record({
 type Process = Pick<Harness, 'service' | 'worker' | 'key' | 'session' | 'ports'>
 
 /**
- * Creates gates with names. `passed` waits until `open` is called with the same name. If `open` was called before,
- * `passed` does not wait.
+ * Creates gates with names. `passed` waits until `open` has been called with the name of its gate.
  */
 function createGates() {
   const gates = new Map<string, PromiseWithResolvers<void>>()

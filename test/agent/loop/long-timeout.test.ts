@@ -1,5 +1,5 @@
 /* Evidence, durability: A failed run can be continued behind cancelled inputs. Timeouts may be as long as timers allow. */
-/* A timeout may be longer than the platform's timers can wait (2^31 ms, 25 days): it is then reduced to that limit. */
+/* A platform timer can wait at most 2^31 ms (25 days). A longer timeout is reduced to this limit. */
 import { afterEach, expect, test } from 'vitest'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { completionOf, openHarness } from '../harness.ts'

@@ -240,7 +240,7 @@ describe('a model that fails', () => {
     expect((await log()).map((message) => message.parts)).toMatchObject([[{ text: 'go' }], [{ text: 'whole' }]])
   })
 
-  test('with a permanent error fails the run; the log has text and error, later requests have no error', async () => {
+  test('with a permanent error fails the run; the log has text and error, later requests omit the error', async () => {
     const error = new ModelError('refused', 'no', { retryable: false })
     const { submit, settled, log, requests } = await set({ script: [failing(error), { text: 'again' }] })
     expect(await settled(await submit('go'))).toMatchObject({ status: 'failed', error: { code: 'refused' } })

@@ -146,7 +146,7 @@ describe('a sweep', () => {
     expect(backlog.times.size).toBeLessThan(1_000)
   })
 
-  test('sends a hint for a session behind more deletions than one sweep reads, even if deletions are slow', async () => {
+  test('sends a hint for a due session even if there are more slow deletions than one sweep reads', async () => {
     const backlog = createBacklog({ due: [keyOf('lost')], tombstones: many(600, 'dead'), stepMs: 10 })
     backlog.dependencies.deletion.removeRows = async () => {
       await backlog.dependencies.clock.sleep(20_000)

@@ -128,7 +128,7 @@ export interface Cancel {
   readonly when: RunStatus | 'accepted'
 }
 
-/** Cancels a run while it is in the planned state. In the fair phase of the schedule, the run's state does not matter. */
+/** Cancels a run in the planned state. In the fair phase of the schedule, cancels the run in any state. */
 export async function cancel(harness: Harness, process: Process, { input, when }: Cancel): Promise<void> {
   const { accepted } = harness.ghosts
   await process.at(`decide to cancel ${input}`, () => {

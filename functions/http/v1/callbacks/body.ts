@@ -29,7 +29,7 @@ export async function callbackBody(reader: LogReader, key: SessionKey, run: Run,
 
 interface Moment {
   readonly event: RunStateEvent
-  /** The last message of the run when the event happened. If undefined, it is the run's newest message. */
+  /** The run's last message at the time of the event. If undefined, the run's newest message is used. */
   readonly last?: string
   readonly time: number
 }

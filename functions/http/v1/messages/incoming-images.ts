@@ -30,10 +30,10 @@ export interface ImageAddress {
   readonly filename?: string
 }
 
-/** Content of a request: with its bytes, or an image by its address. */
+/** Part of a request: content with its bytes, or the address of an image. */
 export type RequestPart = IncomingPart | ImageAddress
 
-/** A list of parts with its path in the request. `field`: name of the field with a part's bytes, by the part's index. */
+/** A list of parts with its path in the request. `field`: name of the field with each part's bytes, by index. */
 export interface PlacedParts {
   readonly path: string
   readonly field: string | ((index: number) => string)

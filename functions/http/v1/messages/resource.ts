@@ -26,7 +26,7 @@ import { usageResource } from '../usage/resource.ts'
 export type MessageResource = z.input<typeof MessageSchema>
 type PartResource = MessageResource['parts'][number]
 
-/** Data from other rows that are shown with a message. */
+/** Data that the API shows with a message, but that other rows contain. */
 export interface KnownOfMessage {
   /** For a tool message: the raw arguments of its call. */
   readonly arguments?: string | undefined
@@ -95,7 +95,7 @@ const urlOfPart = (url: string, part: string): string => `${url}?part=${encodeUR
 export const partUrl = (session: string, messageId: string, part: string): string =>
   urlOfPart(outputUrl(session, messageId), part)
 
-/** `approved` is internal: users see such a call as running. */
+/** The status `approved` is internal: users see an approved call as running. */
 export const statusResource = (status: ToolStatus): z.input<typeof toolStatus> =>
   status === 'approved' ? 'running' : status
 

@@ -70,7 +70,7 @@ export function messageRoutes(app: App, dependencies: RouteDependencies): void {
       refuseMissingTool(agents, session.agent, tools)
       refuseUnknownChoice(agents.get(session.agent), tools, body.tool_choice)
       const delivery = callback === undefined ? undefined : deliveryTo(callbacks, callback)
-      // All messages of a new run are new to the caller. A run that the input joins may have older messages.
+      // All messages of a new run are new to the caller. If the input joins a run, the caller may know messages of it.
       const isSteering = (onBusy ?? agents.get(session.agent)?.policies.onBusy) === 'steer'
       const joins = isSteering && replaces === undefined
       const since = joins ? await lastMessage(dependencies, key) : undefined

@@ -79,7 +79,7 @@ interface Content {
   readonly size: number
   readonly mediaType: string
   readonly filename: string
-  /** Constant, because the content never changes. */
+  /** The entity tag. It is constant, because the content never changes. */
   readonly etag: string
   read(range: ByteRange): Promise<Uint8Array>
   /** A direct link to the store; undefined if the store has none. */

@@ -18,8 +18,8 @@ import type { WaitingCall } from './resource.ts'
 const LONG = 4 * 1024
 
 /**
- * Returns a function that builds the frames of one follower's events. Between two events, the function does not keep
- * the last event's input in memory.
+ * Returns a function that builds the frames of one follower's events. After a long frame is built,
+ * the function does not keep the input of its event in memory.
  */
 export function framesOf(reader: LogReader, key: SessionKey): (event: RunEvent) => Promise<string | NamedText> {
   const inputs = sharedReader(reader).reader

@@ -19,7 +19,7 @@ import { jsonText } from '../../../log/json/well-formed.ts'
 /** Maximum length, in characters, of a run that is kept in memory while its 202 response waits. */
 const LONG = 4 * 1024
 
-/** Polling interval for the resumption of a paused run, after its last call was resolved. */
+/** Interval of the checks whether a paused run has resumed after its last call was resolved. */
 const RESUME_POLL_MS = 50
 
 /** A run that a request has started or resumed. */
@@ -31,7 +31,7 @@ export interface AcceptedRun {
    * run are new.
    */
   readonly since?: Message
-  /** Resolves when the run has ended; comes from `Accepted`. */
+  /** Resolves when the run has ended. The service returned it in `Accepted`. */
   readonly ended?: Accepted['ended']
 }
 
@@ -56,13 +56,13 @@ const eventOf = (message: Message | undefined): { after?: string } =>
 type Work = (call: OpenRequest) => Promise<Response>
 
 /**
- * Counts the request as open, then starts or resumes a run with `work`, and responds. So a request that is rejected
- * because too many are open has no effect.
+ * Counts the request as open, then starts or resumes a run with `work`, and responds. If too many
+ * requests are open, the request is rejected before it has an effect.
  */
 export const whileCounted = async ({ calls }: RouteDependencies, c: Context<AppEnv>, work: Work): Promise<Response> =>
   whileOpen(await calls.open(c.get('caller')), work)
 
-/** Like `whileCounted`, but a request that does not wait for its run is not counted. */
+/** Starts or resumes a run and responds. Counts the request as open only if it waits for the run. */
 export async function whileWaitingFor(
   dependencies: RouteDependencies,
   c: Context<AppEnv>,
@@ -142,7 +142,7 @@ export function runAccepted(
 
 interface Follow {
   readonly after?: string | undefined
-  /** Whether this request ended a pause of the run. If so, the stream omits each pause that another event follows. */
+  /** Whether this request ended a pause of the run. If so, the stream omits pauses that are already over. */
   readonly isMovedOn?: boolean
 }
 
@@ -162,7 +162,7 @@ export function followRun(
   })
 }
 
-/** Drops pauses that are followed by another event. */
+/** Drops each pause after which the run has another event. */
 async function* withoutPassedPauses(events: AsyncIterable<RunEvent>): AsyncGenerator<RunEvent> {
   let pause: RunEvent | undefined
   for await (const event of events) {

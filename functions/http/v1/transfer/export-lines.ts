@@ -147,7 +147,7 @@ async function wholeResource(
   if (message.role !== 'tool') return { ...shown, parts }
   const sources = definedFields({ sources: await wholeSources(dependencies, session, message) })
   const whole = await wholeOutput(dependencies, session, message)
-  // Size and hash of an output are those of the original. So they are omitted if a text was lost, or if a note replaces
+  // The size and the hash describe the original output. They are omitted if its text was lost, or if a note replaces
   // a lost image.
   const isLost =
     whole?.endsWith(LOST_TEXT) === true || parts.some((part, place) => part.type !== shown.parts[place]?.type)

@@ -16,7 +16,7 @@ afterEach(() => harness.close())
 const WORDS = 'one two three four five six seven eight nine ten '
 const policies = { contextTokens: 3_000, consolidation: false } as const
 
-/** Completes, and reports tokens like a provider: `rate` times the weight of the request. */
+/** Completes. Reports the request's tokens: `rate` times the weight of the request. */
 const counting = (text: string, rate: number): Turn =>
   async function* (request) {
     yield { type: 'completion', completion: completionOf({ text, inputTokens: Math.round(countOf(request) * rate) }) }

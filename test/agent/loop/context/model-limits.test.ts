@@ -14,7 +14,7 @@ afterEach(() => harness.close())
 const WORDS = 'one two three four five six seven eight nine ten '
 const policies = { contextTokens: 3_000, consolidation: false } as const
 
-/** Completes, and reports tokens like a provider: `rate` times the weight of the request. */
+/** Completes. Reports the request's tokens: `rate` times the weight of the request. */
 const counting = (text: string, rate: number): Turn =>
   async function* (request) {
     yield { type: 'completion', completion: completionOf({ text, inputTokens: Math.round(countOf(request) * rate) }) }
@@ -29,7 +29,7 @@ async function converse(turns: number, words = 20): Promise<void> {
 const isCut = ({ messages }: ModelRequest): boolean =>
   messages[0]?.parts.some((part) => 'text' in part && part.text === CUT_NOTE) === true
 
-/** Refuses requests that weigh more than `most`; like a provider that counts one token per unit of weight. */
+/** Plays a provider that counts one token per unit of weight, and refuses requests with more than `most`. */
 const holding = (most: number, refuse: (count: number) => ModelError): Turn =>
   async function* (request) {
     const count = countOf(request)

@@ -211,7 +211,7 @@ test('a member resumes even if its leader no longer lists members', async () => 
 
 test.each([
   ['lead', 100, 'budget', 'none'],
-  // A member may have the name under which requests for summaries are counted.
+  // A member may be named `summary`, the name under which the usage of summaries is counted.
   ['summary', 60, 'answer', 'auto'],
 ] as const)(
   'each holder counts the usage of ended members once towards the run’s budget: %s, %i of 100',

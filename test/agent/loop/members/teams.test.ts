@@ -260,7 +260,7 @@ describe('a waiting member', () => {
     ])
   })
 
-  test('is closed with the run when an input arrives instead of its result', async () => {
+  test('is cancelled with its run when an input arrives instead of the result', async () => {
     const it = await set({
       script: [{ calls: [give('asker', 'ask')] }, { text: 'something else' }],
       team: { asker: { script: [{ calls: [{ name: 'ask' }] }] } },

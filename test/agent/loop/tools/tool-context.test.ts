@@ -128,6 +128,6 @@ test('an output is read from this session, or from another session within the sc
 })
 
 test.each([`output:${SAID}`, 'output:01ARZ3NDEKTSV4RRFFQ69G5FAZ', HERE, 'output:../x', ''])(
-  'the pointer %j has no output',
+  'reading the pointer %j returns no output',
   async (pointer) => expect(await contextOf('ada', 'owner').context.readOutput(pointer)).toBeUndefined(),
 )
