@@ -35,7 +35,7 @@ let place: Place
 let programs: RunningProgram[]
 
 beforeEach(async () => {
-  // The first request gets a few words, then nothing.
+  // The model answers the first request with a few words and then stays silent.
   model = await startOpenAiServer([{ completion: cut, hangAfter: 3 }, { completion: whole }])
   place = await localBackend.open()
   programs = []

@@ -177,7 +177,7 @@ export function createProcesses(): Processes {
     },
     between(request, kind) {
       const state = running.getStore()
-      // A request outside of all processes checks the store. It does not stop.
+      // A check of the store sends requests outside of all processes. They do not stop.
       if (state === undefined) return request()
       seesRequests ||= kind !== undefined
       const made = state.requests.then(async () => {
