@@ -92,7 +92,7 @@ export function isDue(harness: Harness): boolean {
 export const isLeased = ({ seen: { header }, stores: { clock } }: Harness): boolean =>
   header !== undefined && !isFree(header, clock.now())
 
-/** Whether the session has work now or will have some soon. */
+/** Whether the session has work now or will have work soon. */
 export const hasWork = (header: SessionHeader): boolean =>
   header.activeRun === undefined
     ? header.queued > 0

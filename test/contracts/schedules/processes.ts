@@ -83,7 +83,7 @@ export function createProcesses(): Processes {
   const all = new Set<ProcessState>()
   const flights: Flight[] = []
   const running = new AsyncLocalStorage<ProcessState>()
-  // If an engine does not show its requests, it may have written at any step.
+  // An engine that does not report its requests may have written at any step.
   let [seesRequests, wrote] = [false, false]
 
   function park(state: ProcessState, label: string, act?: Act, enabled = () => true): Promise<Fate> {

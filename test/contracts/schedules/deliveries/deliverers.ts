@@ -52,7 +52,7 @@ export function startSweeper(world: World, name: string): void {
   })
 }
 
-/** Sends each input twice. The repetition adds no delivery. */
+/** Sends each input twice. The repeated input adds no delivery. */
 export async function accept(world: World, process: Process, kinds: readonly string[]): Promise<void> {
   for (const [number, kind] of kinds.entries()) {
     const idempotency = { keyHash: `key-${number}`, bodyHash: 'body' }

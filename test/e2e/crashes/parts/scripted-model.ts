@@ -22,8 +22,8 @@ const PLANS: { readonly [word: string]: readonly (readonly Call[])[] } = {
       ['lookup', 'e'],
     ],
   ],
-  // The calls return sources. The completion after each round records their numbers, and the last completion cites the first
-  // source.
+  // The calls return sources. The completion after each round records the numbers of these sources, and the last
+  // completion cites the first source.
   cite: [
     [
       ['found', 'a'],
