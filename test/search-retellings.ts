@@ -13,8 +13,8 @@ import { readRecordedQueries } from './search-corpus.ts'
 const TIMES = 3
 
 /**
- * Kinds of searching agents. One has its own tool, one does not repeat the question, and one is a team. Others search
- * the history from outside, over MCP and over HTTP.
+ * Kinds of searching agents. One has its own tool, one does not repeat the question, and one is a team. Other agents
+ * search the history from outside, over MCP and over HTTP.
  */
 export const RETELLINGS = ['alone', 'briefly', 'team', 'mcp', 'http'] as const
 export type Retelling = (typeof RETELLINGS)[number]

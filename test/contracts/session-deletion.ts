@@ -142,7 +142,7 @@ export function sessionDeletionContract(engine: Engine): void {
       expect(await isDue(fixture)).toBe(true)
     })
 
-    test('a deletion works during a running or paused run, which then can write nothing', async () => {
+    test('a session can be deleted during a running or paused run, and the run can write nothing afterwards', async () => {
       const fixture = await openFixture(stores)
       const { lease } = await startRun(fixture)
       const round = roundAfter(fixture, lease, lease.head, [{ name: 'a' }])

@@ -45,7 +45,7 @@ test('a program exits with 0 on SIGTERM after its standard output was closed', a
 test('a program exits with 0 on SIGTERM after a warning to a closed standard error', async () => {
   const { child, ended, client } = await start('anthropic/claude-x')
   child.stderr.destroy()
-  // A run of a model without a key writes to the log.
+  // A run logs a warning if its model has no key.
   await client.send('POST', '/v1/sessions', { id: 's' }).catch(() => undefined)
   await client.send('POST', '/v1/sessions/s/messages', { content: 'hello' }).catch(() => undefined)
   child.kill('SIGTERM')

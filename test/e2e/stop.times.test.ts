@@ -35,7 +35,7 @@ let place: Place
 let programs: RunningProgram[]
 
 beforeEach(async () => {
-  // The first request gets a few words, then nothing.
+  // The model answers the first request with a few words and then stays silent.
   model = await startOpenAiServer([{ completion: cut, hangAfter: 3 }, { completion: whole }])
   place = await localBackend.open()
   programs = []
@@ -57,7 +57,7 @@ async function start(composition?: string): Promise<RunningProgram> {
 async function startRun({ client }: RunningProgram) {
   await client.post('/v1/sessions', { id: 's' })
   const waiting = client.send<RunBody>('POST', '/v1/sessions/s/messages', { content: 'go' }, { prefer: 'wait=60' })
-  // The requests fail when the program is ended at once. Their errors are ignored.
+  // If the program is ended at once, these requests fail. The test ignores their errors.
   waiting.catch(() => undefined)
   const { id } = await eventually(async () => {
     const { run } = await client.get<{ run: { id: string } | null }>('/v1/sessions/s')
@@ -150,7 +150,7 @@ test(
     await start()
     await sleep(SWEPT_MS)
     process.kill(one.pid, 'SIGCONT')
-    // A holder that lost its lease would stop at its next poll.
+    // If the holder had lost its lease, it would stop at its next poll.
     await sleep(SWEPT_MS)
     expect([model.requests.length, await one.client.get(`/v1/sessions/s/runs/${id}`)]).toMatchObject([
       1,

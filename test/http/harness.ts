@@ -45,7 +45,7 @@ export interface HttpHarness {
   close(): Promise<void>
 }
 
-/** Cached, because creating the document takes half of a harness's time. */
+/** Cached, because creating this document takes half of the time to open a harness. */
 let usualDocument: OpenApiDocument | undefined
 
 const documentOf = async ({ app }: Program): Promise<OpenApiDocument> =>

@@ -4,10 +4,7 @@ import type { SessionPorts, Stores } from '../stores.ts'
 import type { Snapshot } from '../snapshot.ts'
 import type { Processes } from './processes.ts'
 
-/**
- * Kind of a call of the scripted model: for a tool, a repeatable tool, a tool that the client executes, or one that
- * needs approval.
- */
+/** Kind of tool that the scripted model calls: once-only, repeatable, executed by the client, or needing approval. */
 export type CallKind = 'tool' | 'idempotent' | 'client' | 'approval'
 
 /** A call, or the task of a team member. */
@@ -95,7 +92,7 @@ export function isDue(harness: Harness): boolean {
 export const isLeased = ({ seen: { header }, stores: { clock } }: Harness): boolean =>
   header !== undefined && !isFree(header, clock.now())
 
-/** Whether the session has work now or will have some soon. */
+/** Whether the session has work now or will have work soon. */
 export const hasWork = (header: SessionHeader): boolean =>
   header.activeRun === undefined
     ? header.queued > 0

@@ -131,7 +131,7 @@ async function betweenRounds(holding: Holding, queued: boolean): Promise<boolean
     await process.write({ name: 'hand off', generation: lease.generation }, () => ports.lease.release(lease))
     return true
   }
-  // No hand-off is requested any more, so the members continue.
+  // The hand-off is no longer requested, so the members continue.
   if (leader.members.size > 0) return false
   const calls = plan.rounds[leader.round]
   if (calls === undefined) return end(holding, plan.fails ? 'failed' : 'completed')

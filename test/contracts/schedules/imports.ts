@@ -32,8 +32,8 @@ export const IMPORT_SCHEDULES: Kind<WithImports> = {
 }
 
 /**
- * Imports turns one after the other. Each waits until the session is idle, and is skipped if another process starts
- * first.
+ * Imports turns one after the other. Each import waits until the session is idle; it is skipped if
+ * another process starts a run first.
  */
 async function bring(harness: Harness, process: Process, imports: readonly number[]): Promise<void> {
   const ports = portsOf(harness, process.name)
@@ -48,7 +48,7 @@ async function bring(harness: Harness, process: Process, imports: readonly numbe
   }
 }
 
-/** A turn of two messages after the last read message. */
+/** A turn of two messages that follow the last message read. */
 function turnAfter({ tail, head }: SessionHeader, now: number): ImportStep {
   const run: Run = {
     id: nextId(latestId([tail, head]), now),

@@ -213,7 +213,7 @@ function checkRunStep(harness: Watched, before: Snapshot, after: Snapshot, was: 
       'a run pauses only for calls that wait, and not when cancelled',
       (after.header?.waiting ?? 0) > 0 && header?.cancel === undefined,
     )
-  // A stored cancel counts even if its client has not received the response yet.
+  // A stored cancel counts, even before its client has received the response.
   const isCancelled = header?.cancel !== undefined || harness.ghosts.cancelled.has(run.id)
   if (run.status === 'completed' || run.status === 'failed')
     must('an acknowledged cancel ends cancelled', !isCancelled, step)

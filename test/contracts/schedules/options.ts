@@ -131,7 +131,7 @@ async function land(harness: Harness, flight: Flight, step: Step): Promise<void>
   await step(late, 'lands')
 }
 
-/** Starts the process that lands a late write. Its response is not awaited. */
+/** Starts the process that lands a late write. No process awaits the write's response. */
 export function arrive(harness: Harness, flight: Flight): ProcessState {
   return harness.processes.spawn(`late ${flight.name} of ${flight.sender}`, async (process) => {
     await unlessRefused(process.write(flight, () => flight.land()))

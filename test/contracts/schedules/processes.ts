@@ -83,7 +83,7 @@ export function createProcesses(): Processes {
   const all = new Set<ProcessState>()
   const flights: Flight[] = []
   const running = new AsyncLocalStorage<ProcessState>()
-  // If an engine does not show its requests, it may have written at any step.
+  // An engine that does not report its requests may have written at any step.
   let [seesRequests, wrote] = [false, false]
 
   function park(state: ProcessState, label: string, act?: Act, enabled = () => true): Promise<Fate> {
@@ -177,7 +177,7 @@ export function createProcesses(): Processes {
     },
     between(request, kind) {
       const state = running.getStore()
-      // A request outside of all processes checks the store. It does not stop.
+      // A check of the store sends requests outside of all processes. They do not stop.
       if (state === undefined) return request()
       seesRequests ||= kind !== undefined
       const made = state.requests.then(async () => {

@@ -193,7 +193,7 @@ async function step(harness: Harness, state: ProcessState, fate: Fate): Promise<
   const act = parked?.act ?? state.act
   await harness.processes.resume(state, fate)
   if (fate === 'lands late') replace(harness, state)
-  // Without a write, the state is unchanged.
+  // If no write has happened, the state is unchanged.
   if (act !== undefined && harness.processes.mayHaveWritten()) await look(harness, act)
   if (state.failure instanceof Violation) throw state.failure
   if (state.failure !== undefined) {

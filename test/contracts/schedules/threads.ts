@@ -24,7 +24,7 @@ export interface Holding {
   over: boolean
 }
 
-/** A conversation with a scripted model. The leader has one, and so has each member that has a task. */
+/** A conversation with a scripted model. The leader and each member with a task have one each. */
 export interface Thread {
   /** The delegate call of a member; undefined for the leader. */
   readonly of: ToolMessage | undefined
@@ -90,7 +90,7 @@ function filled(thread: Thread, own: readonly Message[], all: readonly Message[]
 
 const mayRunAgain = ({ toolName }: ToolMessage): boolean => toolName === 'idempotent'
 
-/** Calls that may have run, and must not run twice. */
+/** Calls that may have been executed, and must not be executed twice. */
 export const lostCalls = (messages: readonly Message[]): ToolMessage[] =>
   messages
     .filter((message) => message.role === 'tool')

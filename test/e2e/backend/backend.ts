@@ -7,7 +7,7 @@ export interface Backend {
   readonly slower: number
   /**
    * Whether search finds a message as soon as its write is acknowledged, and no longer finds a deleted message. On
-   * other backends, search follows a moment later.
+   * other backends, search reflects each write a moment later.
    */
   readonly findsAtOnce: boolean
   /** Creates a separate place for the programs of one test. */

@@ -44,7 +44,7 @@ export const parentPlaces = (messages: readonly { readonly [field: string]: unkn
     parent === undefined ? -1 : messages.findIndex(({ id }) => id === parent),
   )
 
-/** Returns, for each result whose sources a completion numbers: its index in this log, and its first source number. */
+/** For each result with numbered sources: its index in this log and its first number. */
 export const numberedPlaces = (messages: readonly ExportedMessage[]): (readonly [place: number, from: number])[] =>
   messages.flatMap(({ numbered = [] }) =>
     numbered.map(({ message_id: row, from }) => [messages.findIndex(({ id }) => id === row), from] as const),

@@ -13,6 +13,6 @@ const clock = { ...system, sleep: (ms: number, signal?: AbortSignal) => system.s
 const settings = readSettings()
 const server = await startLocal(settings, { ports: await openPorts(settings, clock) })
 process.stdout.write(`${server.url}\n`)
-// If the test is stopped, its end of the pipe closes. This process must then end by itself.
+// If the test is stopped, the test's end of the pipe closes. This process must then end by itself.
 process.stdin.resume().once('end', () => process.exit(1))
 stopOnSignals(server.close)

@@ -25,7 +25,7 @@ export const stepsOf = (text: string): Step[] =>
     .map(([, commands = '', shown]) => ({ commands, shown }))
     .filter(({ commands }) => !commands.startsWith('npm '))
 
-/** The line of a tool result. It may be printed while the text of the next round is, because it goes to standard error. */
+/** The line of a tool result. It goes to standard error, so it may appear within the next round's text. */
 const RESULT = /← [^\n]*(?:\n|$)/g
 
 /** Lines without values that differ between two executions: times, ids, durations, token counts, further pages, and how deltas were split. */

@@ -14,11 +14,11 @@ import { expectGone, expectWhole } from './invariants.ts'
 import type { Scenario } from './scenarios.ts'
 import { callbacksTo, expectReported } from './parts/reported.ts'
 
-/** A time longer than a lease. After it, the leases of killed processes have expired. */
+/** A time longer than a lease. After this time, the leases of killed processes have expired. */
 const SHIFT_MS = 70_000
 const AFTERWARDS_MS = 1_000
 const SLOW_MS = 400
-/** Silence of a model after which its request is repeated. */
+/** Duration of a model's silence after which the request is repeated. */
 const SILENT_MS = 1_000
 const COMPOSITION = 'test/e2e/crashes/crashing-program.ts'
 const TOOLS = [

@@ -32,7 +32,7 @@ const server = await startLocal(settings, {
 })
 process.stdout.write(`${server.url}\n`)
 flushCompileCache()
-// If the test is stopped, its end of the pipe closes. This process must then end by itself.
+// If the test is stopped, the test's end of the pipe closes. This process must then end by itself.
 process.stdin.resume().once('end', () => process.exit(1))
 process.once('SIGTERM', () => {
   void server.close().then(() => process.exit(0))

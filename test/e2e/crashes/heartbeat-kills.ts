@@ -30,7 +30,7 @@ export const heartbeatKillsOn = (backend: Backend, beats: { readonly [scenario: 
         )
         const taken = await crashOneByOne(
           bench,
-          // On a busy machine there may be fewer heartbeats.
+          // On a busy machine, the program may send fewer heartbeats.
           crashes.map((crash) => Array.from({ length: 5 }, () => crash)),
         )
         expect(taken).toStrictEqual(crashes)

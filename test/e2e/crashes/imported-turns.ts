@@ -21,7 +21,7 @@ const MESSAGES = Array.from({ length: TURNS }, (_, turn) => [
   { role: 'assistant', content: `answer ${turn}` },
 ]).flat()
 
-/** Imports turns of a source, with retries. Then each turn must be in the log once, in order. */
+/** Imports turns of a source, with retries. Afterwards, each turn must be in the log once, in order. */
 export async function importOnce({ client, knows }: DurableClient): Promise<void> {
   // An import is refused while a run is active.
   if (knows.stopped.has(IMPORTED)) return

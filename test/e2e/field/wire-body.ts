@@ -53,8 +53,8 @@ export function readWireBody(wire: Wire, { body: text, path }: RecordedRequest):
 }
 
 /**
- * Yields every object of a JSON value, except objects within arguments. Arguments that are a text contain none, and
- * parsed arguments are skipped.
+ * Yields every object of a JSON value, except objects within arguments. Arguments in a text contain
+ * no objects, and parsed arguments are skipped.
  */
 function* objectsIn(value: unknown): Generator<Node> {
   if (Array.isArray(value)) for (const item of value) yield* objectsIn(item)

@@ -264,7 +264,7 @@ export const facadesOn = (backend: Backend) =>
       await program.kill()
       await broken
       program = await start()
-      // The run continues when the lease of the killed process has expired. This test does not wait for that.
+      // The run would continue after the killed process's lease expires. This test does not wait so long.
       const both = await Promise.all([create(1), create(2)])
       const runs = both.map(({ headers }) => headers.get('x-run-id'))
       for (const { body } of both) await body?.cancel()

@@ -19,7 +19,7 @@ export const killedResponsesOn = (backend: Backend) =>
     let place: Place
     const programs: RunningProgram[] = []
     beforeEach(async () => {
-      // The first request gets a few words, then nothing.
+      // The model answers the first request with a few words and then stays silent.
       model = await startOpenAiServer([{ completion: cut, hangAfter: 4 }, { completion: whole }])
       place = await backend.open()
     })

@@ -195,7 +195,7 @@ export const mediaOn = (backend: Backend) =>
         expect(traces(text), name).toEqual([])
         for (const file of MEDIA.keys()) expect(text, name).toContain(file)
       }
-      // The refused input's run may still be continued.
+      // A client may still continue the run of the refused input.
       expect(await bytesIn(client, lines(await exported('?format=openai'))), 'openai').toEqual(['photo.png'])
 
       expect(await bytesIn(client, await client.get('/v1/sessions/keeper/messages?format=openai&limit=99'))).toEqual([

@@ -91,7 +91,7 @@ export const racesOn = (backend: Backend, { inputs, asked, perKill }: Load) =>
           post(client(index), inputText('parallel', `r${round}n${index}`), `key-${round}-${index}`),
         )
         accepted.push(...(await Promise.all(posted)))
-        // A run would be given up after three takeovers without a message.
+        // Each run must store a message: it would be given up after three takeovers without one.
         messages = await untilMoreThan(client(0), messages)
         await Promise.all(programs.map((program) => program.kill()))
         bench.letLeasesEnd()

@@ -95,8 +95,8 @@ async function storeCompletion(at: Import, index: number, message: RecordedMessa
 }
 
 /**
- * A call without a result gets no row: an import knows nothing of it. A result of an unknown call gets a row at an index that no
- * call uses (promises R2).
+ * A call without a result gets no row, because an import does not contain the call's outcome. A result of an unknown
+ * call gets a row at an index that no call uses (promises R2).
  */
 async function storeRound(at: Import, lease: Lease, index: number, assistant: AssistantMessage): Promise<void> {
   const { conversation } = at

@@ -30,7 +30,7 @@ export async function runAgUi(one: HttpAgent, parameters: RunAgentParameters = {
   return { events, types: events.map(({ type }) => type) }
 }
 
-/** The ids of this tool's calls without a result. A client finds its own calls like this. */
+/** The ids of this tool's calls without a result. A client finds its own calls in the same way. */
 export function pendingCalls({ messages }: HttpAgent, tool: string): string[] {
   const ended = new Set(messages.flatMap((one) => (one.role === 'tool' ? [one.toolCallId] : [])))
   const called = messages.flatMap((one) => (one.role === 'assistant' ? (one.toolCalls ?? []) : []))

@@ -60,7 +60,7 @@ const partsOf = (message: UIMessage | undefined) =>
 const MAX_SENT = 9
 
 describe('useChat with automatic sending', () => {
-  /** Counts the requests that the chat sends by itself. Stops the chat if it would never stop sending. */
+  /** Counts the requests that the chat sends by itself. Stops the chat after too many requests. */
   function chat(init: Partial<ChatInit<UIMessage>> = {}) {
     const sent: number[] = []
     const one = new TestChat({

@@ -25,7 +25,7 @@ function messageOf(parts: readonly MadePart[]): AssistantMessage {
   return { ...base, role: 'assistant', parts: stored, toolCalls }
 }
 
-/** The deltas of this message, one per character. */
+/** The deltas of this message, one delta per character. */
 function deltasOf(message: AssistantMessage): RunEvent[] {
   return message.parts.flatMap((one, index): RunEvent[] => {
     if (one.type === 'error') return []

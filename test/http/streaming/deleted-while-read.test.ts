@@ -62,7 +62,7 @@ beforeEach(async () => {
 afterEach(() => harness.close())
 
 test.each(['native', 'markdown', 'openai'].flatMap((format) => [1, 2].map((pages) => [format, pages] as const)))(
-  'an export is aborted when its session is deleted meanwhile: %s, after %i pages',
+  'an export is aborted when its session is deleted during the export: %s, after %i pages',
   async (format, pages) => {
     const whole = await (await harness.send('GET', `/v1/sessions/s/export?format=${format}`)).text()
     expect(whole).toContain(`${TURN}${TURNS - 1}`)
@@ -72,7 +72,7 @@ test.each(['native', 'markdown', 'openai'].flatMap((format) => [1, 2].map((pages
   },
 )
 
-test('copying a session fails if the session is deleted meanwhile', async () => {
+test('copying a session fails if the session is deleted during the copying', async () => {
   deletedAfter = 2
   const response = await harness.send('POST', '/v1/sessions/s/fork', { id: 'copy' })
   expect(response.status).toBe(404)

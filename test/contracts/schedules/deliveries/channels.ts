@@ -19,8 +19,8 @@ export const channelsOf = (world: World, process: Process, outbox: Outbox): Read
   ])
 
 /**
- * Sends a request, which may or may not arrive. It may arrive some seconds later, even if its sender has died or given
- * up. Rejects if the outcome is unknown. Returns false if the request has not arrived.
+ * Sends a request, which may or may not arrive. The request may arrive seconds later, even if its sender has died or
+ * given up. Rejects if the outcome is unknown. Returns false if the request has not arrived.
  */
 function post(world: World, process: Process, { delivery, signal }: Work, arrive: () => void): Promise<boolean> {
   const outcome = world.outcomes.shift() ?? 'done'

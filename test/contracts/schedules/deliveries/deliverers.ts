@@ -10,7 +10,7 @@ import type { World } from './world.ts'
 /** Rows removed per step. A small number gives a deletion several steps, which can be interrupted. */
 const ROWS = 2
 
-/** Starts a process that delivers rows of the runs that it executes, and of the sessions that hints name. */
+/** Starts a process that delivers rows of the runs it executes, and of sessions named in hints. */
 export function startDriver(world: World, name: string): void {
   const { processes, stores, code } = world
   processes.spawn(name, async (process) => {
@@ -27,7 +27,7 @@ export function startDriver(world: World, name: string): void {
     for (;;) {
       await process.at('a hint', () => world.hints > 0 && world.drivers.get(name) === driver)
       world.hints--
-      // If this fails, a sweep repeats the hint.
+      // If the hint fails, a sweep repeats it.
       driver.serve(world.key).catch(() => undefined)
     }
   })
@@ -52,7 +52,7 @@ export function startSweeper(world: World, name: string): void {
   })
 }
 
-/** Sends each input twice. The repetition adds no delivery. */
+/** Sends each input twice. The repeated input adds no delivery. */
 export async function accept(world: World, process: Process, kinds: readonly string[]): Promise<void> {
   for (const [number, kind] of kinds.entries()) {
     const idempotency = { keyHash: `key-${number}`, bodyHash: 'body' }

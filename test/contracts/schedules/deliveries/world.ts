@@ -107,7 +107,7 @@ async function answered<T>(world: World, send: () => Promise<T>): Promise<T> {
   return result
 }
 
-/** The clock of a process. The schedule ends each sleep, at its time or later. */
+/** The clock of a process. The schedule ends each sleep when the sleep's time is over, or later. */
 export function clockOf(world: World, parent: Process): Clock {
   const { clock } = world.stores
   return {

@@ -50,7 +50,7 @@ export function effectTools(file: string, slowMs = SLOW_MS): Tool[] {
       await sleep(slowMs, undefined, { signal })
       return { text: `result of ${mark}` }
     }),
-    // This tool ignores its timeout.
+    // This tool continues after its timeout.
     tool('tardy', { timeoutMs: 200 }, async (mark) => {
       await sleep(600)
       return { text: `result of ${mark}` }

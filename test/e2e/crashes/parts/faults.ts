@@ -4,13 +4,13 @@ import type { Ports } from '../../../../functions/runtime/program.ts'
 import type { Tool } from '../../../../functions/ports/tool.ts'
 import { waitUntilQuiet } from './quiet-database.ts'
 
-/** Kills the process before or after the n-th durable step of one session, or of one kind of step. */
+/** Kills the process before or after the n-th durable step of one session, or the n-th step of one kind. */
 export interface Fault {
   readonly session: string
   readonly step: number
   readonly kind?: string
   readonly when: 'before' | 'after'
-  /** Stops the process with SIGSTOP instead of killing it, until SIGCONT. */
+  /** Does not kill the process, but stops it with SIGSTOP until SIGCONT. */
   readonly stops?: boolean
 }
 

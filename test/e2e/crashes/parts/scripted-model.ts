@@ -22,8 +22,8 @@ const PLANS: { readonly [word: string]: readonly (readonly Call[])[] } = {
       ['lookup', 'e'],
     ],
   ],
-  // The calls return sources. The completion after each round records their numbers, and the last completion cites the first
-  // source.
+  // The calls return sources. The completion after each round records the numbers of these sources, and the last
+  // completion cites the first source.
   cite: [
     [
       ['found', 'a'],
@@ -152,15 +152,15 @@ function refusalOf(word: string, unique: string, round: number): OpenAiStep | un
 /** Requests of `falters` inputs whose first completion has already stopped in the middle. */
 const silencedBefore = new Set<string>()
 
-/** Frames of a completion before the silence: part of the text, and not all calls. */
+/** Frames of a completion before the silence: a part of the text, and only some of the calls. */
 const FRAMES_BEFORE_SILENCE = 4
 
 /** Whether the model has become silent in this round of a `falters` input. */
 export const hasFallenSilent = (unique: string, round: number): boolean => silencedBefore.has(`${unique} ${round}`)
 
 /**
- * Returns the step, changed for the first request of a round of a `falters` input: there, the stream stops in the
- * middle.
+ * Returns the step. For the first request of a round of a `falters` input, the stream of this step
+ * stops in the middle.
  */
 function faltering(step: OpenAiStep, word: string, unique: string, round: number): OpenAiStep {
   const request = `${unique} ${round}`

@@ -25,7 +25,7 @@ const sessions = () => sessionsOf(harness)
 const conversationOf = ({ conversation }: OpenAI.Responses.Response): string => conversation?.id ?? ''
 
 describe('a Response after another', () => {
-  test('continues in its session if the previous Response is the newest there, otherwise in a copy', async () => {
+  test('continues in the session if the previous Response is the newest of that session, otherwise in a copy', async () => {
     const client = await open({ script: ['One.', 'Two.', 'Three.', 'Four.'].map((text) => ({ text })) })
     const first = await client.responses.create(hello)
     const second = await client.responses.create({ ...hello, previous_response_id: first.id })
@@ -39,7 +39,7 @@ describe('a Response after another', () => {
       'Three.',
     ])
     expect(await log(conversationOf(first))).toHaveLength(4)
-    // This input is sent through another endpoint.
+    // This input is sent over our own API, not over Responses.
     const { id } = (await sessions()).find((one) => one['id'] === conversationOf(branch)) ?? {}
     await expectJson(harness, 200, 'POST', `/v1/sessions/${String(id)}/messages`, { content: 'By the way' })
     const third = await client.responses.create({ ...hello, previous_response_id: branch.id })
@@ -47,7 +47,7 @@ describe('a Response after another', () => {
     expect(await sessions()).toHaveLength(3)
   })
 
-  test('continues in a copy if messages were imported meanwhile', async () => {
+  test('continues in a copy if messages were imported after the previous Response', async () => {
     const client = await open()
     const first = await client.responses.create(hello)
     await expectJson(harness, 200, 'POST', `/v1/sessions/${conversationOf(first)}/import`, {
@@ -82,7 +82,7 @@ describe('a Response after another', () => {
     expect(conversationOf(made) === conversationOf(first)).toBe(where === 'here')
   })
 
-  test('joins its first run if it was aborted and is repeated', async () => {
+  test('joins the run of its first request if that request was aborted and is repeated', async () => {
     const held = heldTurn()
     const client = await open({ script: [{ text: 'One.' }, held.turn] })
     const first = await client.responses.create(hello)

@@ -67,7 +67,7 @@ test.each(Object.entries(bodies))(
         expect(first[0], name).toBe(at === writes ? 200 : 500)
         if (at === writes && when === 'after') continue
         Object.assign(fault, { used: 0, at: 0 })
-        // A run of a dead process continues when its lease has expired. This test does not wait for that.
+        // A dead process's run continues after its lease expires. This test does not wait so long.
         const again = await send(messages, 1, at === 3 && when === 'after')
         expect(again[0], name).toBe(200)
         if (at === writes) expect(again, name).toEqual(first)

@@ -247,7 +247,7 @@ describe('a client that sends its history without a session id', () => {
     await only()
   })
 
-  test('is found by the exact text that an earlier version has stored', async () => {
+  test('continues a session that an earlier version of the program recorded with the exact text', async () => {
     const client = await open({ script: [{ text: 'One  two.' }, { text: 'Three.' }] })
     const page = createPage(client)
     await page.say('One?')

@@ -12,7 +12,7 @@ beforeEach(async () => {
 })
 afterEach(() => harness.close())
 
-/** Each definition checks a value against the next definition twice. */
+/** Each definition refers to the next definition twice. */
 const doubling = (count: number): object => ({
   $ref: '#/$defs/d0',
   $defs: Object.fromEntries(

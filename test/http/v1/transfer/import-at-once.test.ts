@@ -49,8 +49,8 @@ const withoutRound = (message: ExportedMessage): unknown => ({
 
 interface Fault {
   /**
-   * Number of the disturbed append, counted from 1. `come` is awaited before this append. Without `come`, the process dies at
-   * this append.
+   * Number of the append that the fault affects, counted from 1. `come` is awaited before this append. Without `come`,
+   * the process dies at this append.
    */
   at: number
   come?: () => Promise<unknown>

@@ -132,8 +132,8 @@ const titleOf = (numbered: string): string => numbered.slice(numbered.indexOf(' 
 
 interface Fault {
   /**
-   * Number of the disturbed append, counted from 1. `come` is another write before this append. Without `come`, the append fails
-   * before or after its own write.
+   * Number of the append that the fault affects, counted from 1. `come` is another write before this append. Without
+   * `come`, the append fails before or after its own write.
    */
   at: number
   when: 'before' | 'after'

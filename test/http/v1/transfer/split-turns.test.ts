@@ -103,5 +103,5 @@ test('the calls of a turn that was split twice are not confused with equal ids o
 
 const withoutPlace = (message: unknown): unknown => ({ ...(message as object), round: 0, created_at: '' })
 
-/** Whether the message has calls. The import adds a result to a call without one. */
+/** Whether the message has calls. The import adds a result to each call without a result. */
 const isCall = (message: object | undefined): boolean => message !== undefined && 'tool_calls' in message

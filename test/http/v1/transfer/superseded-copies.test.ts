@@ -27,7 +27,7 @@ async function marksOf(session: string): Promise<(string | undefined)[][]> {
   return messages.map((message) => [textOf(message), inputOf(message.superseded_by)])
 }
 
-/** A session in which one run replaced another, and was then replaced itself. */
+/** A session with a run that replaced an earlier run, and was replaced by a third run. */
 async function talk(): Promise<void> {
   harness = await openHttpHarness({ script: ['A', 'B', 'C', 'D', 'E', 'F'].map((text) => ({ text })) })
   await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's' })
@@ -68,7 +68,7 @@ test('the marks of superseded messages in a fork name runs of the fork', async (
   await expectCopy('copy')
 })
 
-test('a fork that ends before the replacing run has no marks', async () => {
+test('no message is marked as superseded in a fork that ends before the replacing run', async () => {
   await talk()
   const through = (await messagesOf('s')).find((message) => textOf(message) === 'B')?.id
   await expectJson(harness, 201, 'POST', '/v1/sessions/s/fork', { id: 'copy', through })
