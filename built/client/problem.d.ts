@@ -14,8 +14,8 @@ export declare function problemOf(response: Response): Promise<ApiProblem>;
 /** Returns the JSON of an `ok` response. Throws `unexpected_response` for any other body, and for truncated JSON. */
 export declare function jsonOf<Result>(response: Response): Promise<Result>;
 /**
- * Throws `unexpected_response` for a redirect, because following it loses the method and the key. A browser hides
- * everything else about a redirect.
+ * Throws `unexpected_response` for a redirect, because following it loses the method and the key. A browser shows only
+ * that a redirect occurred.
  */
 export declare function refuseRedirect(response: Response): void;
 /** Returns the response if it has this type. Throws `unexpected_response` if another program responded. */

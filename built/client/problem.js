@@ -52,8 +52,8 @@ export async function jsonOf(response) {
     return value;
 }
 /**
- * Throws `unexpected_response` for a redirect, because following it loses the method and the key. A browser hides
- * everything else about a redirect.
+ * Throws `unexpected_response` for a redirect, because following it loses the method and the key. A browser shows only
+ * that a redirect occurred.
  */
 export function refuseRedirect(response) {
     const { status, headers, type } = response;
@@ -69,7 +69,7 @@ export async function expectType(response, type) {
         return response;
     throw new ApiProblem(foreign(response, await response.text()), undefined);
 }
-/** Describes a response that does not come from the API, such as that of a proxy. */
+/** Describes a response that does not come from the API, such as the response of a proxy. */
 const foreign = (response, text) => ({
     type: 'urn:tooltrail:problem:unexpected_response',
     title: response.statusText,

@@ -21,7 +21,7 @@ export async function* sentEvents(body) {
         }
     }
     finally {
-        // A rejection means that the body has failed or ended already. Its reader gets that error.
+        // A rejection means that the body has failed or ended already. The body's reader gets that error.
         await reader.cancel().catch(() => undefined);
     }
 }

@@ -2,7 +2,7 @@ import { isFinal, pause, waitOf } from './follow.js';
 import { ApiProblem } from './problem.js';
 /** Time limit for one request that cancels a run. */
 const CANCEL_TIMEOUT_MS = 10_000;
-/** Retries of a cancel. With their backoff, they take some 15 seconds. */
+/** Retries of a cancel. With backoff, the retries take about 15 seconds. */
 const MAX_RETRIES = 6;
 /** Time limit for a request that was stopped before its response named the run. */
 const OPEN_TIMEOUT_MS = 60_000;
