@@ -510,7 +510,7 @@ export type NewMessage = {
         readonly url: string;
         readonly filename?: string;
     })[]);
-    /** Id of an ended run of this session. This run and all later runs are superseded: requests leave their messages out, and the log keeps them. `on_busy` is ignored: any run that has not ended is 409 `session_busy`. */
+    /** Id of an ended run of this session. This run and all later runs are superseded: requests omit their messages, and the log keeps them. If a run of the session has not ended, the response is 409 `session_busy`, whatever `on_busy` says. */
     readonly replaces?: string;
     readonly user?: string;
     readonly metadata?: {

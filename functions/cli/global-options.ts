@@ -90,10 +90,8 @@ function refuseOthers(program: Command, command: Command): void {
   const path = pathOf(command).trim()
   const accepted = ACCEPTED.get(path.split(' ')[0] ?? '') ?? GLOBAL_OPTIONS
   const isOfEnvironment = command.optsWithGlobals<{ env?: string }>().env !== undefined
-  const refused = GLOBAL_OPTIONS.find(
-    (name) =>
-      typed(program, name) !== undefined && !(accepted.includes(name) && !(isOfEnvironment && name !== 'tenant')),
-  )
+  const accepts = (name: GlobalOption): boolean => accepted.includes(name) && (name === 'tenant' || !isOfEnvironment)
+  const refused = GLOBAL_OPTIONS.find((name) => typed(program, name) !== undefined && !accepts(name))
   if (refused !== undefined) throw new Failed(`${path} takes no --${refused}. See: tooltrail ${path} --help`, MISUSED)
 }
 

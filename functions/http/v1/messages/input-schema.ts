@@ -102,7 +102,7 @@ export const newMessage = z
     }),
     replaces: z.string().max(128).optional().openapi({
       description:
-        'Id of an ended run of this session. This run and all later runs are superseded: requests leave their messages out, and the log keeps them. `on_busy` is ignored: any run that has not ended is 409 `session_busy`.',
+        'Id of an ended run of this session. This run and all later runs are superseded: requests omit their messages, and the log keeps them. If a run of the session has not ended, the response is 409 `session_busy`, whatever `on_busy` says.',
       example: '01JD2Q8N4T6W8Y0A2C4E6G8J0K',
     }),
     user: person.optional(),
