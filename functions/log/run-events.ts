@@ -15,27 +15,38 @@ import type { AssistantMessage, Message, ParentNames, ToolMessage, UserMessage }
 import { isLeaders, parentNames } from '../domain/messages/message.ts'
 import { attemptField } from '../domain/runs/attempt.ts'
 import type { Run, RunCounts, RunNotice } from '../domain/runs/run.ts'
+import { NO_USAGE } from '../domain/usage/usage.ts'
 
 /**
  * Each function of this module creates one kind of event. The loop uses these functions for live events, and `storedEvents`
  * uses them to derive events from the log. So a live event and its counterpart from the log have the same id.
  */
 export function runQueued(run: Run): RunStateEvent {
-  return { type: 'run.queued', id: eventId(run.id, 'run.queued'), runId: run.id, run }
+  return { type: 'run.queued', id: eventId(run.id, 'run.queued'), runId: run.id, run: inFirstState(run, 'queued') }
 }
 
 /** `message`: the run's input; undefined for a run that continues without one. */
 export function runStarted(run: Run, message: UserMessage | undefined): RunStartedEvent {
   const id = eventId(message?.id ?? run.id, 'run.started')
-  return { type: 'run.started', id, runId: run.id, run, ...definedFields({ message }) }
+  return { type: 'run.started', id, runId: run.id, run: inFirstState(run, 'running'), ...definedFields({ message }) }
+}
+
+/** Returns the run as it was when it was queued, or when it started. */
+function inFirstState({ startedAt, ...run }: Run, status: 'queued' | 'running'): Run {
+  const time = status === 'running' && startedAt !== undefined ? { startedAt } : {}
+  return { ...withoutLaterFields(run), ...time, status, rounds: 0, usage: NO_USAGE, usageByAgent: {} }
+}
+
+/** Returns the run without the fields that its execution adds. */
+function withoutLaterFields({ endedAt: _endedAt, stopReason: _stopReason, error: _error, ...run }: Run): Run {
+  const { notices: _notices, decisions: _decisions, output: _output, ...begun } = run
+  return begun
 }
 
 /** Creates the event of a pause, or of the end of a pause, with the run's state at that time. */
 function runPausedOrResumed(run: Run, { type, counts }: ChangeNotice, id: string): RunStateEvent {
-  const { endedAt: _endedAt, stopReason: _stopReason, error: _error, notices: _notices, ...rest } = run
-  const { output: _output, ...begun } = rest
-  const then = { ...begun, ...counts, status: type === 'run.paused' ? ('paused' as const) : ('running' as const) }
-  return { type, id, runId: run.id, run: then }
+  const status = type === 'run.paused' ? 'paused' : 'running'
+  return { type, id, runId: run.id, run: { ...withoutLaterFields(run), ...counts, status } }
 }
 
 type ChangeNotice = Extract<RunNotice, { counts: RunCounts }>

@@ -5,7 +5,6 @@ import type { EventPosition } from '../domain/runs/event-position.ts'
 import type { Run, RunNotice } from '../domain/runs/run.ts'
 import { isEnded } from '../domain/runs/run.ts'
 import { pausedRun } from '../domain/runs/run-changes.ts'
-import { NO_USAGE } from '../domain/usage/usage.ts'
 import {
   begunCall,
   callCompleted,
@@ -28,8 +27,8 @@ import {
  */
 export function beginningEvents(run: Run, input: UserMessage | undefined): StoredEvent[] {
   const events: StoredEvent[] = []
-  if (run.startedAt === undefined || run.startedAt > run.createdAt) events.push(runQueued(asBegun(run, 'queued')))
-  if (run.startedAt !== undefined) events.push(runStarted(asBegun(run, 'running'), input))
+  if (run.startedAt === undefined || run.startedAt > run.createdAt) events.push(runQueued(run))
+  if (run.startedAt !== undefined) events.push(runStarted(run, input))
   return events
 }
 
@@ -75,14 +74,6 @@ export function lastEvent(run: Run, waiting: readonly ToolMessage[], isWaiting: 
   // A run that paused before notices existed has no notice of the pause.
   const event = lastChange(run) ?? lastChange(pausedRun(run, waiting, undefined, undefined))
   return event && withWaiting(event, waiting)
-}
-
-/** Returns the run in its initial state. */
-function asBegun(run: Run, status: 'queued' | 'running'): Run {
-  const { startedAt, endedAt: _endedAt, stopReason: _stopReason, error: _error, notices: _notices, ...rest } = run
-  const { output: _output, ...begun } = rest
-  const time = status === 'running' && startedAt !== undefined ? { startedAt } : {}
-  return { ...begun, ...time, status, rounds: 0, usage: NO_USAGE, usageByAgent: {} }
 }
 
 function toolEvents(message: ToolMessage): StoredEvent[] {
