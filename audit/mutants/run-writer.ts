@@ -14,9 +14,14 @@ export const RUN_WRITER_MUTANTS = [
       'events: repaired.slice(1_000).map(callCompleted)',
     ],
     [
-      'calls that an end closes are not emitted',
-      '...closed.map(callCompleted)',
-      '...closed.slice(1_000).map(callCompleted)',
+      'the last calls of a run are not emitted',
+      '...calls.map(callCompleted)',
+      '...calls.slice(1_000).map(callCompleted)',
+    ],
+    [
+      'calls that clients resolved before the end are not read',
+      'Promise.all(resolved.map(',
+      'Promise.all(resolved.slice(1_000).map(',
     ],
     ['ids begin anew', 'createLogIds(lease.head, ports.clock)', 'createLogIds(undefined, ports.clock)'],
     [

@@ -1,4 +1,5 @@
 import type { ToolMessage } from '../../domain/messages/message.ts'
+import type { RunNotice } from '../../domain/runs/run.ts'
 import { isResolved } from '../../log/stored-events.ts'
 import { callsResolved } from './notices.ts'
 import { recordDecision } from './record-decision.ts'
@@ -13,17 +14,26 @@ import type { Thread } from './thread.ts'
  * there are other calls, first reads the tools, instructions and settings of the requests that brought their results.
  */
 export async function emitResolvedCalls(state: RunState): Promise<void> {
-  const placed = new Set(state.context.notices.flatMap((notice) => ('calls' in notice ? notice.calls : [])))
-  const isNew = (call: ToolMessage): boolean => isResolved(call) && !placed.has(call.id)
-  const threads = [...threadsOf(state.leader)]
-  const read = threads.flatMap(ownMessages).some((message) => message.role === 'tool' && isNew(message))
+  const isNew = isUnplaced(state.context.notices)
+  const messages = [...threadsOf(state.leader)].flatMap(ownMessages)
+  const read = messages.some((message) => message.role === 'tool' && isNew(message))
   if (read) await readRequest(state)
-  const resolved = threads
-    .flatMap(positionedCalls)
-    .filter(isNew)
-    .toSorted((left, right) => (left.id < right.id ? -1 : 1))
+  const resolved = resolvedCalls(state.leader, state.context.notices)
   if (resolved.length === 0) return
   await recordDecision(state, { notices: [callsResolved(resolved)] }, { resolved })
+}
+
+/** The calls that clients have resolved and whose ends no holder has emitted, in log order. `notices`: those of the run. */
+export const resolvedCalls = (leader: Thread, notices: readonly RunNotice[]): ToolMessage[] =>
+  [...threadsOf(leader)]
+    .flatMap(positionedCalls)
+    .filter(isUnplaced(notices))
+    .toSorted((left, right) => (left.id < right.id ? -1 : 1))
+
+/** Returns whether a call is resolved and no notice names it. */
+function isUnplaced(notices: readonly RunNotice[]): (call: ToolMessage) => boolean {
+  const placed = new Set(notices.flatMap((notice) => ('calls' in notice ? notice.calls : [])))
+  return (call) => isResolved(call) && !placed.has(call.id)
 }
 
 /** Reads the tools, instructions and settings of the run. They were stored together with the results. */

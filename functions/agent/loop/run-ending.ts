@@ -8,6 +8,7 @@ import { isRepairable, ModelError } from '../../ports/model.ts'
 import type { RunEnd } from '../../domain/runs/run-changes.ts'
 import { CompletionFailed, keptParts } from './model/completion-failed.ts'
 import { RunCancelled } from './writer/lease-keeper.ts'
+import { resolvedCalls } from './resolved-calls.ts'
 import { assistantMessage } from './run-state.ts'
 import type { EndedPhase, HeldPhases, ReleasedPhase } from './run-state.ts'
 import { openCalls, ownMessages, remember, threadsOf } from './thread.ts'
@@ -23,32 +24,34 @@ const MAX_TAKEOVERS = 3
 export async function endRun(state: HeldPhases, end: RunEnd): Promise<EndedPhase> {
   const { writer, account } = state
   const open = [...threadsOf(state.leader)].flatMap(openCalls)
-  const ended = (await writer.endRun(end, open, account)) ?? (await endCancelled())
+  const notices = state.phase === 'opening' ? state.held.run.notices : state.context.notices
+  const unemitted = [...open, ...resolvedCalls(state.leader, notices ?? [])]
+  const ended = (await writer.endRun(end, unemitted, account)) ?? (await endCancelled())
   if (ended === undefined) throw new LeaseLost(writer.key.session, writer.generation)
-  const { closed, run } = ended
-  return { phase: 'ended', run, messages: messagesAtEnd(state, end, closed) }
+  const { calls, run } = ended
+  return { phase: 'ended', run, messages: messagesAtEnd(state, end, calls) }
 
   async function endCancelled(): ReturnType<typeof writer.endRun> {
     const reason = await cancelReason(state)
     const stopReason = reason === 'superseded' ? 'superseded' : 'cancelled'
     return writer.endRun(
       { outcome: 'cancelled', stopReason, ...definedFields({ message: end.message }) },
-      open,
+      unemitted,
       account,
     )
   }
 }
 
 /**
- * All messages of the ended run. Undefined when another process has closed one of its calls, or when members worked for
- * the run: their messages are not loaded.
+ * All messages of the ended run. Undefined when a call that a client resolved was not read, or when members worked for the
+ * run: their messages are not loaded.
  */
 function messagesAtEnd(
   { leader }: HeldPhases,
   { message }: RunEnd,
-  closed: readonly ToolMessage[],
+  calls: readonly ToolMessage[],
 ): readonly Message[] | undefined {
-  const all = message === undefined ? closed : [...closed, message]
+  const all = message === undefined ? calls : [...calls, message]
   remember(leader, all.filter(isLeaders))
   const own = ownMessages(leader)
   const isAlone = !own.some((one) => one.role === 'tool' && isDelegation(one))

@@ -1,4 +1,5 @@
 import { LeaseLost, TooltrailError } from '../../../domain/errors.ts'
+import type { Message } from '../../../domain/messages/message.ts'
 import type { SessionHeader, SessionKey } from '../../../domain/session.ts'
 import { raceAbort, withinTime } from '../../../domain/time/time-limit.ts'
 import type { Clock } from '../../../ports/clock.ts'
@@ -13,8 +14,8 @@ import type { LeaseKeeper } from './lease-keeper.ts'
 const READ_MS = 10_000
 const WRITE_MS = 10_000
 const OBJECT_MS = 10_000
-/** Timeout of a read after a failed write. It limits how long the end of a run waits. */
-const HOLDS_MS = 2_000
+/** Timeout of a read without a lease. It limits how long the end of a run waits. */
+const READ_ONCE_MS = 2_000
 const FIRST_WAIT_MS = 50
 const MAX_WAIT_MS = 2_000
 
@@ -34,8 +35,8 @@ export interface LoopStore extends LoopReads {
 export interface RetryingStore extends LoopStore {
   /** Reads the current header. Rejects with the signal's reason when the work must stop. */
   readHeader(): Promise<SessionHeader>
-  /** Returns whether the log holds a message, also after the lease was lost. Does not retry. */
-  holds(key: SessionKey, messageId: string): Promise<boolean>
+  /** Reads a message, also after the lease was released or lost. Does not retry. */
+  readOnce(key: SessionKey, messageId: string): Promise<Message | undefined>
 }
 
 interface Dependencies {
@@ -89,8 +90,7 @@ export function retryingStore(
     },
     sessions: { read: (key) => read(READ_MS, () => sessions.read(key)) },
     readHeader: () => read(READ_MS, () => keeper.poll()),
-    holds: async (key, messageId) =>
-      (await withinTime(HOLDS_MS, 'the store', () => reader.message(key, messageId))) !== undefined,
+    readOnce: (key, messageId) => withinTime(READ_ONCE_MS, 'the store', () => reader.message(key, messageId)),
   }
 }
 

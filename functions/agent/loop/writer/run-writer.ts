@@ -45,10 +45,10 @@ export interface NewDecision extends Omit<Decision, 'number' | 'notices' | 'cont
   context?(): NonNullable<Decision['context']>
 }
 
-/** The ended run, and the calls that its end closed. */
+/** The ended run, and the last of its calls to end: those that the end of the run closed, and those that clients resolved. */
 export interface StoredEnd {
   readonly run: Run
-  readonly closed: readonly ToolMessage[]
+  readonly calls: readonly ToolMessage[]
 }
 
 /**
@@ -100,10 +100,9 @@ export interface RunWriter extends Pick<LeaseKeeper, 'check' | 'startWatchdog' |
   pause(waiting: readonly ToolMessage[]): Promise<boolean>
   /**
    * Ends the run and releases the lease. If a cancel was stored first and `end` has another outcome, stores nothing and returns
-   * undefined. `open`: the open calls that the caller knows. If a client has resolved one of them, only the end of the run is
-   * emitted.
+   * undefined. `unemitted`: the calls whose ends this holder has not emitted. Clients may have resolved some of them.
    */
-  endRun(end: RunEnd, open: readonly ToolMessage[], account: UsageAccount): Promise<StoredEnd | undefined>
+  endRun(end: RunEnd, unemitted: readonly ToolMessage[], account: UsageAccount): Promise<StoredEnd | undefined>
   /** Releases the lease with the run still active. */
   release(): Promise<void>
 }
@@ -129,6 +128,7 @@ interface Held {
   readonly emit: (event: RunEvent) => void
   readonly emitInOrder: EmitInOrder
   readonly ids: LogIds
+  readonly logger: Logger
 }
 
 /** Opens the writer and the reads of a run whose lease this process holds. Keeps the lease alive from now on. */
@@ -144,7 +144,7 @@ export function openWriter(
   const results = createResultWriter(store, lease, emitInOrder)
   const failed = new AbortController()
   const ids = createLogIds(lease.head, ports.clock)
-  const held = { lease, store, emit, emitInOrder, ids }
+  const held = { lease, store, emit, emitInOrder, ids, logger: ports.logger }
   const { startWatchdog, check, stop } = keeper
   const writer: RunWriter = {
     key: keyOf(lease),
@@ -157,7 +157,7 @@ export function openWriter(
     head: () => ids.last() ?? '',
     nextId: () => nextId(ids.last(), ports.clock.now()),
     readHeader: () => store.readHeader(),
-    holds: (messageId) => store.holds(lease, messageId),
+    holds: async (messageId) => (await store.readOnce(lease, messageId)) !== undefined,
     storeResult: results.write,
     settled: results.settled,
     recordDecision: createDecisions(held, run.decisions ?? 0),
@@ -217,7 +217,8 @@ function roundWrites({ lease, store: { log }, emitInOrder, ids }: Held): RoundWr
 }
 
 /** The writes that release the lease. */
-function runWrites({ lease, store, emit, emitInOrder }: Held): Pick<RunWriter, 'pause' | 'endRun' | 'release'> {
+function runWrites(held: Held): Pick<RunWriter, 'pause' | 'endRun' | 'release'> {
+  const { lease, store, emit, emitInOrder } = held
   const { log } = store
   return {
     async pause(waiting) {
@@ -230,31 +231,47 @@ function runWrites({ lease, store, emit, emitInOrder }: Held): Pick<RunWriter, '
       if (paused !== undefined) emit(withWaiting(paused, waiting))
       return true
     },
-    endRun: (end, open, account) =>
+    endRun: (end, unemitted, account) =>
       emitInOrder(async (position) => {
         const message: AssistantMessage | undefined = end.message && { ...end.message, position }
-        const ended = await log.endRun(lease, { ...end, ...definedFields({ message }) }, account)
-        return { result: ended, events: ended && eventsOfEnd(ended, open, { ...end, ...definedFields({ message }) }) }
+        const stored = { ...end, ...definedFields({ message }) }
+        const ended = await log.endRun(lease, stored, account)
+        if (ended === undefined) return { result: undefined, events: undefined }
+        const { run, closed } = ended
+        const calls = await lastCalls(held, unemitted, closed)
+        if (calls === undefined) return { result: { run, calls: closed }, events: [runEnded(run)] }
+        return { result: { run, calls }, events: eventsOfEnd({ run, calls }, stored) }
       }),
     release: () => store.lease.release(lease),
   }
 }
 
 /**
- * The events of a run's end. If clients have resolved calls that this process has not read, followers read the ends of these
- * calls and the last message from the log.
+ * Returns the last calls of an ended run, in log order. Reads those of `unemitted` that the end of the run has not closed, because
+ * clients have resolved them. Returns undefined if they cannot be read: followers then read their ends from the log.
  */
-function eventsOfEnd(
-  { run, closed }: StoredEnd,
-  open: readonly ToolMessage[],
-  { message, notices: last = [] }: RunEnd,
-): RunEvent[] {
-  const isClosed = ({ id }: ToolMessage): boolean => closed.some((call) => call.id === id)
-  if (!open.every(isClosed)) return [runEnded(run)]
+async function lastCalls(
+  { lease, store, logger }: Held,
+  unemitted: readonly ToolMessage[],
+  closed: readonly ToolMessage[],
+): Promise<readonly ToolMessage[] | undefined> {
+  const resolved = unemitted.filter(({ id }) => !closed.some((call) => call.id === id))
+  try {
+    const read = await Promise.all(resolved.map(({ id }) => store.readOnce(lease, id)))
+    const calls = [...closed, ...read.filter((message) => message?.role === 'tool')]
+    return calls.toSorted((left, right) => (left.id < right.id ? -1 : 1))
+  } catch (error) {
+    logger.warn('the last calls of a run were not read', { session: lease.session, error: String(error) })
+    return undefined
+  }
+}
+
+/** The events of the end of a run, in the order in which the log has them. */
+function eventsOfEnd({ run, calls }: StoredEnd, { message, notices: last = [] }: RunEnd): RunEvent[] {
   const { notices = [] } = run
   const warnings = noticeEvents(run, notices).slice(notices.length - last.length)
   return [
-    ...closed.map(callCompleted),
+    ...calls.map(callCompleted),
     ...(message === undefined ? [] : [messageCompleted(message)]),
     ...warnings.filter((event) => event !== undefined),
     runEnded(run),

@@ -1,0 +1,114 @@
+/* Evidence, api: A holder emits the events that readers derive from the log, once and in the same order. */
+import { afterEach, expect, test } from 'vitest'
+import { eventsSoFar } from '../../../functions/agent/events/follow-run.ts'
+import type { RunEvent, StoredEvent } from '../../../functions/domain/events.ts'
+import type { Ports } from '../../../functions/runtime/program.ts'
+import { until } from '../../eventually.ts'
+import { makeTool, openHarness } from '../harness.ts'
+import type { Harness } from '../harness.ts'
+
+let harness: Harness
+afterEach(() => harness.close())
+
+const clientTools = [{ name: 'ask', description: 'asks the client', parameters: { type: 'object' } }]
+
+const withIds = (events: readonly RunEvent[]): StoredEvent[] => events.filter((event) => 'id' in event)
+
+async function derivedEvents({ ports, key }: Harness, runId: string): Promise<StoredEvent[]> {
+  return withIds(await Array.fromAsync(eventsSoFar(ports, key, runId)))
+}
+
+/** A run whose client resolves a call while another call executes. A cancel then ends the run. */
+async function cancelledAfterResult(change?: (ports: Ports) => Ports): Promise<string> {
+  const endless = makeTool('endless', () => new Promise(() => undefined))
+  const calls = [
+    { id: 'a', name: 'endless' },
+    { id: 'b', name: 'ask' },
+    { id: 'c', name: 'endless' },
+  ]
+  harness = await openHarness({ script: [{ calls }], tools: [endless], ...(change && { change }) })
+  const { service, session, events } = harness
+  const runId = await harness.submit('go', { clientTools })
+  await until(async () => events.filter(({ type }) => type === 'tool_call.started').length === 3)
+  const results = [{ toolCallId: 'b', output: [{ type: 'text', text: '42' }] }] as const
+  await service.resolve(session, runId, results, { here: true })
+  await service.cancel(harness.key, runId)
+  await harness.settled(runId)
+  return runId
+}
+
+test('the holder emits the end of a call that a client resolved just before a cancel', async () => {
+  const runId = await cancelledAfterResult()
+  const live = withIds(harness.events)
+  expect(live).toEqual(await derivedEvents(harness, runId))
+  const ends = live.flatMap((event) => (event.type === 'tool_call.completed' ? [event.message] : []))
+  expect(ends.map(({ toolCallId, status }) => [toolCallId, status])).toEqual([
+    ['a', 'interrupted'],
+    ['b', 'completed'],
+    ['c', 'interrupted'],
+  ])
+})
+
+test('a run ends although its resolved calls cannot be read; readers get their ends from the log', async () => {
+  const runId = await cancelledAfterResult((ports) => ({
+    ...ports,
+    reader: { ...ports.reader, message: () => Promise.reject(new Error('the store is down')) },
+  }))
+  expect(harness.events.at(-1)).toMatchObject({ type: 'run.cancelled' })
+  expect(harness.events.filter(({ type }) => type === 'tool_call.completed')).toEqual([])
+  const derived = await derivedEvents(harness, runId)
+  expect(derived.filter(({ type }) => type === 'tool_call.completed')).toHaveLength(3)
+})
+
+test('the holder emits the end of a resolved call that it read, but did not record', async () => {
+  const slow = Promise.withResolvers<void>()
+  const tool = makeTool('slow', async () => (await slow.promise, { text: 'ran' }))
+  let cancel: (() => Promise<void>) | undefined
+  harness = await openHarness({
+    script: [
+      {
+        calls: [
+          { id: 'a', name: 'slow' },
+          { id: 'b', name: 'ask' },
+        ],
+      },
+    ],
+    tools: [tool],
+    // The cancel arrives after the holder has read the row of the resolved call, when it reads the run's newest request.
+    change: (ports) => ({
+      ...ports,
+      reader: {
+        ...ports.reader,
+        async message(...asked) {
+          const found = await ports.reader.message(...asked)
+          await cancel?.()
+          cancel = undefined
+          return found
+        },
+      },
+    }),
+  })
+  const { service, session, key, events } = harness
+  const runId = await harness.submit('go', { clientTools })
+  await until(async () => events.filter(({ type }) => type === 'tool_call.started').length === 2)
+  const results = [{ toolCallId: 'b', output: [{ type: 'text', text: '42' }] }] as const
+  await service.resolve(session, runId, results, { here: true })
+  cancel = async () => {
+    await service.cancel(key, runId)
+    // The holder polls the header every 500 ms.
+    await new Promise((resolve) => setTimeout(resolve, 1_200))
+  }
+  slow.resolve()
+  expect((await harness.settled(runId)).status).toBe('cancelled')
+  expect(withIds(harness.events)).toEqual(await derivedEvents(harness, runId))
+})
+
+test('the events of a run that records decisions are equal live and in the log', async () => {
+  const faulty = makeTool('faulty', async () => ({ text: 'found', sources: [{ url: 'https://example.com' }] as never }))
+  harness = await openHarness({ tools: [faulty], script: [{ calls: [{ name: 'faulty' }] }, { text: 'done' }] })
+  const runId = await harness.submit('go')
+  await harness.settled(runId)
+  const live = withIds(harness.events)
+  expect(live.map(({ type }) => type)).toContain('warning')
+  expect(live).toEqual(await derivedEvents(harness, runId))
+})
