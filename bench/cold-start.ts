@@ -1,18 +1,21 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { buildSync } from 'esbuild'
 import { bundleHandler } from '../lib/bundle.ts'
+import { addCodeCache } from '../lib/code-cache.ts'
 import { printTable, quantile } from './report.ts'
 
 /**
- * Measures the time that a cold start of each function takes to load its bundle and create its handler. Each start is a
- * new process. The references are two handlers that do nothing: one with only Hono, and one with a DynamoDB client.
+ * Measures the processor time and the wall time that a cold start of each function takes to load its bundle and create
+ * its handler, with and without the code cache. Each start is a new process. The references are two handlers that do
+ * nothing: one with only Hono, and one with a DynamoDB client.
  */
-const STARTS = 15
-const BUDGET = { api: 900_000, worker: 1_400_000, indexer: 600_000, sweeper: undefined } as const
+const STARTS = 12
+/** Maximum ratio to Hono with a DynamoDB client, in processor time with the code cache. */
+const AIM = { api: 2.5, worker: 2, indexer: 1.6, sweeper: 1.4 } as const
 
 const VARIABLES = {
   PATH: process.env['PATH'],
@@ -44,10 +47,13 @@ const read = () => client.send(new GetItemCommand({ TableName: 't', Key: { pk: {
 export const handler = handle(new Hono().get('/', async (c) => c.json(await read())))`
 
 const MEASURE = `
+const cpu = process.cpuUsage()
 const begun = performance.now()
 const { handler } = await import(process.argv[2])
+const wallMs = performance.now() - begun
+const { user, system } = process.cpuUsage(cpu)
 if (typeof handler !== 'function') throw new Error('the bundle has no handler')
-console.log(performance.now() - begun)
+console.log(JSON.stringify([wallMs, (user + system) / 1000]))
 process.exit()`
 
 interface Subject {
@@ -57,8 +63,9 @@ interface Subject {
   readonly entry: string
   /** Bytes of the code that the start loads. */
   readonly bytes?: number
-  readonly budget?: number | undefined
-  readonly times: number[]
+  readonly aim?: number
+  readonly wallMs: number[]
+  readonly cpuMs: number[]
 }
 
 /** Bundles a handler for comparison, like our handlers. */
@@ -76,49 +83,63 @@ function bundleSource(name: string, contents: string, folder: string): Subject {
     mainFields: ['module', 'main'],
     conditions: ['module'],
   })
-  return { name, folder, entry: 'stdin.mjs', times: [] }
+  return { name, folder, entry: 'stdin.mjs', wallMs: [], cpuMs: [] }
+}
+
+/** Bundles a handler twice: without a code cache, and with one in the folders that it has on Lambda. */
+async function bundleBoth(handler: keyof typeof AIM, root: string): Promise<readonly Subject[]> {
+  const folder = join(root, handler)
+  const { eagerBytes: bytes } = await bundleHandler(handler, folder, { agents: '{"agents":{}}' })
+  const cached = join(root, `${handler}-cached`, 'var/task')
+  cpSync(folder, cached, { recursive: true })
+  mkdirSync(join(root, `${handler}-cached`, 'tmp'))
+  addCodeCache(cached)
+  const subject = { entry: 'index.mjs', bytes }
+  return [
+    { ...subject, name: handler, folder, wallMs: [], cpuMs: [] },
+    { ...subject, name: `${handler}, code cache`, folder: cached, aim: AIM[handler], wallMs: [], cpuMs: [] },
+  ]
+}
+
+/** Starts each subject in each round, so that other load on the machine affects all of them. */
+function startInTurns(subjects: readonly Subject[], measure: string): void {
+  for (let start = 0; start <= STARTS; start++)
+    for (const { folder, entry, wallMs, cpuMs } of subjects) {
+      const url = pathToFileURL(join(folder, entry)).href
+      const output = execFileSync(process.execPath, [measure, url], {
+        env: { ...VARIABLES, LAMBDA_TASK_ROOT: folder },
+        encoding: 'utf8',
+      })
+      const [wall, cpu] = JSON.parse(output) as [number, number]
+      if (start === 0) continue
+      wallMs.push(wall)
+      cpuMs.push(cpu)
+    }
 }
 
 const root = mkdtempSync(join(tmpdir(), 'tooltrail-cold-start-'))
 try {
   const measure = join(root, 'measure.mjs')
   writeFileSync(measure, MEASURE)
-  const subjects: Subject[] = [
-    bundleSource('Hono alone', BARE, join(root, 'bare')),
-    bundleSource('Hono and a DynamoDB client', WITH_DYNAMODB, join(root, 'dynamodb')),
-  ]
-  for (const handler of ['api', 'worker', 'indexer', 'sweeper'] as const) {
-    const folder = join(root, handler)
-    const { eagerBytes } = await bundleHandler(handler, folder, { agents: '{"agents":{}}' })
-    subjects.push({ name: handler, folder, entry: 'index.mjs', bytes: eagerBytes, budget: BUDGET[handler], times: [] })
-  }
-  // Each round starts all subjects one after the other, so that other load on the machine affects all of them.
-  for (let start = 0; start <= STARTS; start++)
-    for (const { folder, entry, times } of subjects) {
-      const url = pathToFileURL(join(folder, entry)).href
-      const output = execFileSync(process.execPath, [measure, url], {
-        env: { ...VARIABLES, LAMBDA_TASK_ROOT: folder },
-        encoding: 'utf8',
-      })
-      if (start > 0) times.push(Number(output))
-    }
-  const [bare, dynamodb] = subjects.map(({ times }) => quantile(times, 0.5))
-  const against = (time: number, base = Number.NaN): string => `${(time / base).toFixed(2)} x`
+  const reference = bundleSource('Hono and a DynamoDB client', WITH_DYNAMODB, join(root, 'dynamodb'))
+  const subjects: Subject[] = [bundleSource('Hono alone', BARE, join(root, 'bare')), reference]
+  for (const handler of ['api', 'worker', 'indexer', 'sweeper'] as const)
+    subjects.push(...(await bundleBoth(handler, root)))
+  startInTurns(subjects, measure)
+  const base = { wall: quantile(reference.wallMs, 0.5), cpu: quantile(reference.cpuMs, 0.5) }
   printTable(
-    `Loading a function's bundle in a new process, ${STARTS} times, milliseconds`,
-    ['handler', 'p50', 'p95', 'against Hono', 'against Hono + DynamoDB', 'eager KB', 'budget KB'],
-    subjects.map(({ name, times, bytes, budget }) => {
-      const median = quantile(times, 0.5)
-      const kilobytes = (size: number | undefined): string =>
-        size === undefined ? '' : String(Math.round(size / 1000))
+    `Loading a function's bundle in a new process, median of ${STARTS}, against Hono + DynamoDB client`,
+    ['handler', 'CPU ms', 'CPU ratio', 'aim', 'wall ms', 'wall ratio', 'eager KB'],
+    subjects.map(({ name, wallMs, cpuMs, bytes, aim }) => {
+      const [wall, cpu] = [quantile(wallMs, 0.5), quantile(cpuMs, 0.5)]
       return [
         name,
-        median,
-        quantile(times, 0.95),
-        against(median, bare),
-        against(median, dynamodb),
-        kilobytes(bytes),
-        kilobytes(budget),
+        cpu,
+        `${(cpu / base.cpu).toFixed(2)} x`,
+        aim === undefined ? '' : `${aim} x`,
+        wall,
+        `${(wall / base.wall).toFixed(2)} x`,
+        bytes === undefined ? '' : String(Math.round(bytes / 1000)),
       ]
     }),
   )

@@ -1,7 +1,8 @@
 import { build } from 'esbuild'
 import type { Metafile, Plugin } from 'esbuild'
-import { cpSync, writeFileSync } from 'node:fs'
+import { cpSync, statSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { BANNER, EAGER_FILE, joinEagerChunks } from './eager-file.ts'
 
 export type Handler = 'api' | 'worker' | 'indexer' | 'sweeper'
 
@@ -24,8 +25,6 @@ export interface Bundle {
 
 const ROOT = resolve(import.meta.dirname, '..')
 const ENTRY = 'index.mjs'
-/** Defines `require`, because bundled CommonJS packages call it for Node's own modules. */
-const BANNER = `import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);`
 
 /** Returns the file of the handler's code. */
 export const handlerFile = (handler: Handler): string => join(ROOT, 'functions/handlers', `${handler}.ts`)
@@ -65,7 +64,15 @@ export async function bundleHandler(
       cpSync(join(ROOT, 'functions/http/docs', file), join(folder, 'docs', file))
     cpSync(join(ROOT, 'built/page'), join(folder, 'page'), { recursive: true })
   }
-  return measure(metafile, folder)
+  const { outputs } = metafile
+  const entry = entryOf(outputs, folder)
+  const eager = eagerChunks(outputs, entry)
+  await joinEagerChunks({ folder, root: ROOT, outputs, entry, eager })
+  writeFileSync(join(folder, ENTRY), `export{handler}from'./${EAGER_FILE}'\n`)
+  return {
+    eagerBytes: statSync(join(folder, EAGER_FILE)).size,
+    eagerPackages: packagesOf([...eager].flatMap((path) => outputs[path] ?? [])),
+  }
 }
 
 /** Removes zod's messages in about 50 languages. They would be a third of a function's code, and are never shown. */
@@ -85,22 +92,31 @@ const shipTools = (toolsFile: string): Plugin => ({
   },
 })
 
-/** Measures the modules that static imports load from the entry. */
-function measure({ outputs }: Metafile, folder: string): Bundle {
+type Outputs = Metafile['outputs']
+
+/** Returns the path of the entry, as the metafile names it. */
+function entryOf(outputs: Outputs, folder: string): string {
   const entry = Object.keys(outputs).find((path) => resolve(ROOT, path) === resolve(folder, ENTRY))
-  const eager = new Set<string>(entry === undefined ? [] : [entry])
+  if (entry === undefined) throw new Error(`esbuild wrote no ${ENTRY}`)
+  return entry
+}
+
+/** Returns the paths of the entry and of all chunks that static imports load from it. */
+function eagerChunks(outputs: Outputs, entry: string): ReadonlySet<string> {
+  const eager = new Set([entry])
   for (const path of eager)
     for (const { path: next, kind } of outputs[path]?.imports ?? [])
       if (kind === 'import-statement' && outputs[next] !== undefined) eager.add(next)
-  const reached = [...eager].flatMap((path) => outputs[path] ?? [])
-  const packages = reached.flatMap(({ inputs }) =>
+  return eager
+}
+
+/** Returns the folders of `node_modules` that the outputs have code of. */
+function packagesOf(outputs: readonly Outputs[string][]): readonly string[] {
+  const packages = outputs.flatMap(({ inputs }) =>
     Object.entries(inputs).flatMap(([path, { bytesInOutput }]) => {
       const name = /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1]
       return name === undefined || bytesInOutput === 0 ? [] : [name]
     }),
   )
-  return {
-    eagerBytes: reached.reduce((sum, { bytes }) => sum + bytes, 0),
-    eagerPackages: [...new Set(packages)].toSorted(),
-  }
+  return [...new Set(packages)].toSorted()
 }

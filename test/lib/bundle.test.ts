@@ -22,13 +22,17 @@ beforeAll(async () => {
 afterAll(() => rmSync(folder, { recursive: true }))
 
 /** Starts the bundle's code as Lambda does: alone in its folder, with only these variables. */
-function load(handler: Handler, file = join(folder, handler, 'agents.json')): string {
+function load(handler: Handler, file?: string): string {
   const code = `
-    globalThis.awslambda = { streamifyResponse: (run) => run, HttpResponseStream: {} }
     const { handler } = await import(${JSON.stringify(pathToFileURL(join(folder, handler, 'index.mjs')).href)})
     process.stdout.write(typeof handler)
     process.exit(0)`
-  return execFileSync(process.execPath, ['--input-type=module', '-e', code], {
+  return start(code, handler, file)
+}
+
+function start(code: string, handler: Handler, file = join(folder, handler, 'agents.json')): string {
+  const lambda = 'globalThis.awslambda = { streamifyResponse: (run) => run, HttpResponseStream: {} };'
+  return execFileSync(process.execPath, ['--input-type=module', '-e', lambda + code], {
     cwd: join(folder, handler),
     encoding: 'utf8',
     stdio: 'pipe',
@@ -56,9 +60,9 @@ function load(handler: Handler, file = join(folder, handler, 'agents.json')): st
 describe('the bundle of', () => {
   test.each([
     ['api', 1_120],
-    ['worker', 1_400],
-    ['indexer', 600],
-    ['sweeper', 620],
+    ['worker', 900],
+    ['indexer', 520],
+    ['sweeper', 540],
   ] as const)('%s loads at most %i KB before its first request', (handler, kilobytes) =>
     expect(bundles.get(handler)?.eagerBytes).toBeLessThanOrEqual(kilobytes * 1_000),
   )
@@ -76,6 +80,23 @@ describe('the bundle of', () => {
   )
 
   test.each(HANDLERS)('%s starts from its own folder alone', (handler) => expect(load(handler)).toBe('function'))
+
+  test.each(HANDLERS)('%s loads one file of code beside its entry', (handler) => {
+    const code = readFileSync(join(folder, handler, 'main.mjs'), 'utf8')
+    const imports = [...code.matchAll(/\bfrom\s*["']([^"']+)["']/g)].map(([, name = '']) => name)
+    expect(imports.filter((name) => name.startsWith('.'))).toEqual([])
+    expect(readFileSync(join(folder, handler, 'index.mjs'), 'utf8')).toBe("export{handler}from'./main.mjs'\n")
+  })
+
+  test.each(HANDLERS)('%s has lazy chunks that all load', (handler) => {
+    const files = readdirSync(join(folder, handler, 'chunks')).map((file) => join(folder, handler, 'chunks', file))
+    const names = files.map((file) => JSON.stringify(pathToFileURL(file).href))
+    const code = `await import(${JSON.stringify(pathToFileURL(join(folder, handler, 'index.mjs')).href)})
+      for (const name of [${names.join()}]) await import(name)
+      process.stdout.write('loaded')
+      process.exit()`
+    expect(start(code, handler)).toBe('loaded')
+  })
 
   test.each(HANDLERS)('%s has at most 4 MB and no source maps', (handler) => {
     const files = readdirSync(join(folder, handler), { recursive: true, encoding: 'utf8', withFileTypes: true }).filter(

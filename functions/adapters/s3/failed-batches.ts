@@ -1,6 +1,6 @@
 import { DeleteObjectCommand, GetObjectCommand, paginateListObjectsV2 } from '@aws-sdk/client-s3'
 import type { S3Client } from '@aws-sdk/client-s3'
-import { z } from 'zod'
+import * as z from 'zod'
 
 /** A batch of stream records that Lambda gave up on and stored in a bucket. */
 export interface FailedRecords {

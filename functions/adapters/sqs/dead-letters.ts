@@ -1,6 +1,6 @@
 import { DeleteMessageCommand, ReceiveMessageCommand } from '@aws-sdk/client-sqs'
 import type { SQSClient } from '@aws-sdk/client-sqs'
-import { z } from 'zod'
+import * as z from 'zod'
 import type { FailedBatches } from '../../ports/failed-indexing.ts'
 
 /**

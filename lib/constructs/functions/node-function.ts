@@ -10,6 +10,7 @@ import { execFileSync } from 'node:child_process'
 import { dirname, resolve } from 'node:path'
 import { allow } from '../allow.ts'
 import { wildcardId } from '../../checks.ts'
+import { CACHE_FOLDER } from '../../code-cache.ts'
 import { handlerFile, type BundleOptions, type Handler } from '../../bundle.ts'
 
 export interface NodeFunctionProps {
@@ -152,6 +153,9 @@ const allowNetworkInterfaces = (role: Role): void =>
 function bundledCode(handler: Handler, options: BundleOptions): AssetCode {
   return Code.fromAsset(dirname(handlerFile(handler)), {
     assetHashType: AssetHashType.OUTPUT,
+    // The bundle contains the code cache, but its hash does not: two caches of equal code differ. The entry names the
+    // version of Node that made the cache.
+    exclude: [CACHE_FOLDER],
     bundling: {
       // The image is never used, because bundling does not fall back to it. `command` is never executed: it only lets
       // CDK distinguish two bundles.
