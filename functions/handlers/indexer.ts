@@ -1,4 +1,4 @@
-import { readIndexerSettings } from '../runtime/settings/config.ts'
+import { readIndexerSettings } from '../runtime/settings/function-settings.ts'
 import { createIndexerHandler } from '../runtime/lambda/indexer.ts'
 
 /** Lambda, from the table's stream: keeps the history index up to date, and deletes what has expired. */

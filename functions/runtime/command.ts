@@ -1,6 +1,6 @@
 import { OpenSearchError } from '../adapters/opensearch/requests.ts'
 import { TooltrailError } from '../domain/errors.ts'
-import { SettingsError } from './settings/config.ts'
+import { SettingsError } from './settings/settings-error.ts'
 
 /** Exit code of a mistake on the command line. */
 export const MISUSED = 2

@@ -1,7 +1,7 @@
 import type { CloudFormationClient } from '@aws-sdk/client-cloudformation'
 import { z } from 'zod'
 import { readStackOutputs } from '../../adapters/cloudformation/stack-outputs.ts'
-import { SettingsError } from '../settings/config.ts'
+import { SettingsError } from '../settings/settings-error.ts'
 
 const text = z.string().min(1)
 const Outputs = {

@@ -1,7 +1,8 @@
 import * as z from 'zod'
 import { definedFields } from '../../domain/defined-fields.ts'
 import type { ModelSettings } from '../../adapters/models/model-settings.ts'
-import { environment, parse, SettingsError } from '../settings/config.ts'
+import { environment, parse } from '../settings/config.ts'
+import { SettingsError } from '../settings/settings-error.ts'
 import { keySettings } from '../settings/model-variables.ts'
 import { beforeEachLine } from '../settings/setting-text.ts'
 

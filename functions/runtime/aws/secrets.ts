@@ -6,7 +6,7 @@ import type { BedrockSettings, FetchFunction } from '../../adapters/models/model
 import type { Logger } from '../../ports/logger.ts'
 import type { Models } from '../../ports/model.ts'
 import { ModelError } from '../../ports/model.ts'
-import { SettingsError } from '../settings/config.ts'
+import { SettingsError } from '../settings/settings-error.ts'
 import { parseModelSecret } from './model-secret.ts'
 import type { SecretSettings } from './model-secret.ts'
 

@@ -12,7 +12,7 @@ import { createSqsRunQueue } from '../../adapters/sqs/run-queue.ts'
 import { openDynamo, openSqs, signingOf } from '../aws/clients.ts'
 import { createStreamHandler } from '../aws/indexing.ts'
 import { openOutputsLate } from '../aws/late-outputs.ts'
-import type { IndexerSettings } from '../settings/config.ts'
+import type { IndexerSettings } from '../settings/function-settings.ts'
 import { createLambdaLogger } from './logger.ts'
 import { createFailureMetric, createLagMetric } from './metrics.ts'
 

@@ -12,7 +12,7 @@ import type { SessionStore } from '../../ports/session-store.ts'
 import { openDynamo, openSqs } from '../aws/clients.ts'
 import { openOutputsLate } from '../aws/late-outputs.ts'
 import { createAwsStores } from '../aws/stores.ts'
-import type { SweeperSettings } from '../settings/config.ts'
+import type { SweeperSettings } from '../settings/function-settings.ts'
 import { createLambdaLogger } from './logger.ts'
 import { createFailureMetric } from './metrics.ts'
 

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { unreadableRequest } from '../../http/middleware/error-response.ts'
 import { createConnections } from './connections.ts'
 import type { Settings } from '../settings/config.ts'
-import { SettingsError } from '../settings/config.ts'
+import { SettingsError } from '../settings/settings-error.ts'
 
 /**
  * The server keeps an idle connection for this time. Clients and load balancers keep it for less time, so the server

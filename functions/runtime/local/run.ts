@@ -1,5 +1,6 @@
 import { TooltrailError } from '../../domain/errors.ts'
-import { readSettings, SettingsError } from '../settings/config.ts'
+import { readSettings } from '../settings/config.ts'
+import { SettingsError } from '../settings/settings-error.ts'
 import { ignoreOutputErrors } from '../output-errors.ts'
 import { beforeEachLine } from '../settings/setting-text.ts'
 import { startLocal } from './start.ts'

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Tool } from '../../ports/tool.ts'
-import { SettingsError } from '../settings/config.ts'
+import { SettingsError } from '../settings/settings-error.ts'
 
 /** Reads the `tools` that the module at `path` exports. Rejects with `SettingsError`, which names the path. */
 export async function readTools(path: string): Promise<readonly Tool[]> {

@@ -8,7 +8,7 @@ import { isTenant } from '../../domain/ids.ts'
 import type { Json } from '../../domain/json.ts'
 import { missingTool, missingToolText } from '../../domain/runs/required-tool.ts'
 import { refusedAddress } from '../../tools/allowed-hosts.ts'
-import { SettingsError } from './config.ts'
+import { SettingsError } from './settings-error.ts'
 import { secretNames, withSecrets } from './named-secrets.ts'
 
 const name = z.string().regex(/^[a-z0-9-]{1,64}$/, 'must be 1–64 of a-z 0-9 -')

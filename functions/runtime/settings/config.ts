@@ -13,6 +13,7 @@ import {
 import { LOG_LEVELS } from '../logger.ts'
 import { DEFAULT_MODELS, defaultBedrock, modelSettings, modelVariables, namesCredentials } from './model-variables.ts'
 import { httpAddress, settingText, variableFault } from './setting-text.ts'
+import { SettingsError } from './settings-error.ts'
 
 const portText = 'must be a port number, 1 to 65535, or 0 for any free one'
 const port = z.coerce.number(portText).int(portText).min(0, portText).max(65_535, portText)
@@ -50,11 +51,6 @@ export const environment = z.object({
 type Variables = Readonly<Record<string, unknown>>
 
 export type Settings = ReturnType<typeof readSettings>
-
-/** A setting is unusable. The message names the setting and its expected form. */
-export class SettingsError extends Error {
-  override readonly name = 'SettingsError'
-}
 
 /**
  * Reads the program's settings from the environment, which no other module reads. An empty variable counts as unset.
@@ -160,11 +156,6 @@ const ofLoop = ofSearch.extend({
   /** Folder where Lambda puts the bundle. */
   LAMBDA_TASK_ROOT: text.default('.'),
 })
-const ofSweeper = ofStore.extend({ TOOLTRAIL_FAILURES_BUCKET: text })
-const ofIndexer = ofSearch.extend({
-  TOOLTRAIL_POISON_URL: httpAddress,
-  TOOLTRAIL_INDEX_COPIES: z.coerce.number().int().min(0).optional(),
-})
 
 function storeSettings(values: z.output<typeof ofStore>) {
   return {
@@ -208,15 +199,6 @@ export function readLoopSettings(variables: Variables = process.env) {
   }
 }
 
-export type IndexerSettings = ReturnType<typeof readIndexerSettings>
-
-/** Reads the settings of the indexer. Throws `SettingsError`, which names every wrong variable. */
-export function readIndexerSettings(variables: Variables = process.env) {
-  const values = parse(ofIndexer, variables)
-  const { TOOLTRAIL_POISON_URL: indexDeadLetterUrl, TOOLTRAIL_INDEX_COPIES: copies } = values
-  return { ...searchSettings(values), indexDeadLetterUrl, copies }
-}
-
 export type OperationSettings = ReturnType<typeof readOperationSettings>
 
 /**
@@ -235,14 +217,6 @@ export function readOperationSettings(variables: Variables = process.env) {
     index: values.TOOLTRAIL_INDEX,
     endpoints: { s3: values.AWS_ENDPOINT_URL_S3 },
   }
-}
-
-export type SweeperSettings = ReturnType<typeof readSweeperSettings>
-
-/** Reads the settings of the sweeper. Throws `SettingsError`, which names every wrong variable. */
-export function readSweeperSettings(variables: Variables = process.env) {
-  const values = parse(ofSweeper, variables)
-  return { ...storeSettings(values), failuresBucket: values.TOOLTRAIL_FAILURES_BUCKET }
 }
 
 /**

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Agent, McpServer } from '../../domain/agent.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import { refusedAddress } from '../../tools/allowed-hosts.ts'
-import { SettingsError } from './config.ts'
+import { SettingsError } from './settings-error.ts'
 import { secretNames } from './named-secrets.ts'
 
 /** Headers that settings must not contain, because the protocol and the connection set them. */

@@ -5,7 +5,7 @@ import { definedFields } from '../../domain/defined-fields.ts'
 import type { Agent } from '../../domain/agent.ts'
 import { isTenant } from '../../domain/ids.ts'
 import { missingTool, missingToolText } from '../../domain/runs/required-tool.ts'
-import { SettingsError } from './config.ts'
+import { SettingsError } from './settings-error.ts'
 import { secretNames } from './named-secrets.ts'
 
 const tenant = z.string().refine(isTenant, 'must be 1–64 of a-z 0-9 -')

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import type { Context, DynamoDBStreamEvent } from 'aws-lambda'
-import { readIndexerSettings } from '../../../functions/runtime/settings/config.ts'
+import { readIndexerSettings } from '../../../functions/runtime/settings/function-settings.ts'
 import { createIndexerHandler } from '../../../functions/runtime/lambda/indexer.ts'
 import { sayMemory } from '../../history/memory-of.ts'
 

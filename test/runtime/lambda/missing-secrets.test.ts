@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { parseModelSecret } from '../../../functions/runtime/aws/model-secret.ts'
-import { SettingsError } from '../../../functions/runtime/settings/config.ts'
+import { SettingsError } from '../../../functions/runtime/settings/settings-error.ts'
 import { createSecretsCheck } from '../../../functions/runtime/lambda/missing-secrets.ts'
 
 const NAMES = ['SLACK_BOT_TOKEN', 'SLACK_SIGNING_SECRET', 'HOOK_SECRET']

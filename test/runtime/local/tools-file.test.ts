@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { builtInTools } from '../../../functions/runtime/built-in-tools.ts'
 import { readAgents } from '../../../functions/runtime/settings/agents-file.ts'
-import { SettingsError } from '../../../functions/runtime/settings/config.ts'
+import { SettingsError } from '../../../functions/runtime/settings/settings-error.ts'
 import { readTools } from '../../../functions/runtime/local/tools-file.ts'
 import { unlistedTools } from '../../../functions/runtime/local/unlisted-tools.ts'
 

@@ -10,7 +10,7 @@ import { DEFAULT_POLICIES } from '../../../functions/domain/agent.ts'
 import { requestTokensOf } from '../../../functions/log/request/context-sizes.ts'
 import { parseAgents, readAgents, readAliases } from '../../../functions/runtime/settings/agents-file.ts'
 import { builtInTools } from '../../../functions/runtime/built-in-tools.ts'
-import { SettingsError } from '../../../functions/runtime/settings/config.ts'
+import { SettingsError } from '../../../functions/runtime/settings/settings-error.ts'
 
 const tools = builtInTools()
 const defaults = { model: 'demo/demo', tools, defaultTools: [...tools.keys()] }

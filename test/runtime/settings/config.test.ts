@@ -5,13 +5,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
-import {
-  readIndexerSettings,
-  readLoopSettings,
-  readSettings,
-  readSweeperSettings,
-  SettingsError,
-} from '../../../functions/runtime/settings/config.ts'
+import { readLoopSettings, readSettings } from '../../../functions/runtime/settings/config.ts'
+import { readIndexerSettings, readSweeperSettings } from '../../../functions/runtime/settings/function-settings.ts'
+import { SettingsError } from '../../../functions/runtime/settings/settings-error.ts'
 import type { ApiVariables, IndexerVariables, SweeperVariables } from '../../../functions/runtime/settings/config.ts'
 
 describe('the settings', () => {
