@@ -70,7 +70,15 @@ export default defineConfig({
         'node/no-process-env': 'error',
         'eslint/no-restricted-imports': [
           'error',
-          { paths: [{ name: 'node:process', importNames: ['env'], message: 'only runtime/config.ts reads it' }] },
+          {
+            paths: [
+              {
+                name: 'node:process',
+                importNames: ['env'],
+                message: 'only config.ts and function-settings.ts in runtime/settings read it',
+              },
+            ],
+          },
         ],
       },
     },
@@ -120,7 +128,7 @@ export default defineConfig({
       },
     },
     {
-      files: ['functions/runtime/settings/config.ts'],
+      files: ['functions/runtime/settings/config.ts', 'functions/runtime/settings/function-settings.ts'],
       rules: { 'node/no-process-env': 'off' },
     },
   ],

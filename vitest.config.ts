@@ -92,7 +92,7 @@ const SLOWEST_FILES = [
   '/engines/races.',
   '/engines/running-program.',
   '/runtime/command.',
-  '/lib/bundle.',
+  '/lib/bundling/',
 ]
 
 class LongestFirst extends BaseSequencer {

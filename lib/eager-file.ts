@@ -24,12 +24,12 @@ interface EagerChunks {
 }
 
 /**
- * Joins the entry of a split bundle with all chunks that it loads at once. esbuild cuts a chunk wherever a lazy module
- * shares code with an eager one, and each file costs time at a cold start. Chunks that lazy modules import become
+ * Joins the entry of a split bundle with all chunks that its static imports load. esbuild makes a chunk of all
+ * code that a lazy and an eager module share. Each file costs time at a cold start. Chunks that lazy modules import become
  * files that re-export from the joined file, so that each module still exists once in the process.
  */
 export async function joinEagerChunks(chunks: EagerChunks): Promise<void> {
-  const { folder, root, outputs, entry, eager } = chunks
+  const { folder, root, entry, eager } = chunks
   const shared = sharedChunks(chunks)
   const source = (path: string): string => `./${relative(folder, resolve(root, path))}`
   const exports = [...shared].map(

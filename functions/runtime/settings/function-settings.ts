@@ -59,7 +59,7 @@ function createReader(variables: Variables, report: (name: string, fault: string
   }
   function matching(name: string, isValid: (value: string) => boolean, fault: string): string {
     const value = isSet(name) ? text(name) : ''
-    if (!isValid(value)) report(name, fault)
+    if (!isValid(value)) report(name, isSet(name) ? fault : `is missing: it ${fault}`)
     return value
   }
   return {

@@ -5,13 +5,13 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { readPageAssets } from '../../functions/http/docs/page.ts'
-import { bundleHandler, type Bundle, type Handler } from '../../lib/bundle.ts'
+import { readPageAssets } from '../../../functions/http/docs/page.ts'
+import { bundleHandler, type Bundle, type Handler } from '../../../lib/bundle.ts'
 
-const ROOT = resolve(import.meta.dirname, '../..')
+const ROOT = resolve(import.meta.dirname, '../../..')
 const folder = mkdtempSync(join(tmpdir(), 'tooltrail-bundle-'))
 const agents = JSON.stringify({ agents: { clerk: { tools: ['stock_level', 'current_time'] } } })
-const toolsFile = join(import.meta.dirname, './sample-tools.ts')
+const toolsFile = join(import.meta.dirname, '../sample-tools.ts')
 const HANDLERS: readonly Handler[] = ['api', 'worker', 'indexer', 'sweeper']
 const bundles = new Map<string, Bundle>()
 

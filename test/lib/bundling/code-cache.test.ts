@@ -15,8 +15,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { bundleHandler } from '../../lib/bundle.ts'
-import { addCodeCache } from '../../lib/code-cache.ts'
+import { bundleHandler } from '../../../lib/bundle.ts'
+import { addCodeCache } from '../../../lib/code-cache.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'tooltrail-cached-'))
 const bundle = join(folder, 'bundle')
