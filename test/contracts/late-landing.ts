@@ -97,7 +97,10 @@ export function lateLandingContract(engine: Engine): void {
           const fixture = await openFixture(stores)
           return { fixture, ...(await prepare(fixture)) }
         }
+        let once: Awaited<ReturnType<typeof played>>
         describe(`${port}.${name}`, () => {
+          beforeAll(async () => void (once = await played(open)))
+
           test('a first attempt that begins after the next step changes nothing', async () => {
             const { fixture, attempt, later } = await open()
             await later(await attempt(fixture))
@@ -107,7 +110,6 @@ export function lateLandingContract(engine: Engine): void {
           })
 
           test('a first attempt that stalls before a request and continues after the retry changes nothing', async () => {
-            const once = await played(open)
             for (let request = 1; ; request++) {
               const { fixture, attempt } = await open()
               const reached = Promise.withResolvers<void>()
@@ -130,7 +132,6 @@ export function lateLandingContract(engine: Engine): void {
           })
 
           test('a first attempt that lands before a request of the retry changes nothing', async () => {
-            const once = await played(open)
             for (let request = 1; ; request++) {
               const { fixture, attempt } = await open()
               const land = () => attempt(fixture.peer)
