@@ -3,7 +3,7 @@ import type { FollowedEvent, FollowOptions } from './follow.js';
 export interface ClientOptions {
     /** Base address of the API without `/v1`, such as `http://127.0.0.1:3000`. */
     readonly url: string;
-    /** An API key, `tt_…`. A function is called for each request. */
+    /** An API key, `tt_…`, or a function that returns the key for each request. */
     readonly key?: string | (() => string | undefined) | undefined;
     /** @default - the global `fetch` */
     readonly fetch?: typeof globalThis.fetch;

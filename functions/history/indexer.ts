@@ -35,8 +35,8 @@ interface Taken {
 /**
  * Keeps the index in step with the store's records. Returns the earliest record that failed. The sender resumes there,
  * and records that are indexed twice do no harm.
- * If only one record cannot be read, it blocks the others for at most ten minutes, with at least a minute of retries in
- * this process. Then its message is dead-lettered. If one record takes all of the time until `signal` aborts, its message is
+ * If only one record cannot be read, this process retries it for at least a minute. The record blocks the others for at
+ * most ten minutes. Then its message is dead-lettered. If one record takes all of the time until `signal` aborts, its message is
  * dead-lettered at once.
  */
 export function createIndexer<StoreRecord>(

@@ -191,8 +191,8 @@ function checkStarted({ harness }: Outside, { delivery: { id }, run: { status } 
 }
 
 /**
- * A channel whose receiver ignores repeated ids, so that a request may be sent more than once. This channel
- * adds a second delivery to each run; the real channel adds one when a run pauses.
+ * A channel whose receiver ignores repeated ids, so that a request may be sent more than once. Each run has two
+ * deliveries here. With the real channel, only a run that pauses has two.
  */
 function callbacks(outside: Outside, outbox: Outbox): RunChannel {
   const { clock } = outside

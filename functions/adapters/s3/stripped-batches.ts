@@ -14,7 +14,7 @@ export interface Stripping {
   readonly since?: number
   /**
    * Called before each batch is read. Once it returns true, the remaining batches are left for the next call.
-   * @default - never
+   * @default - reads all batches
    */
   readonly isOver?: () => boolean
 }

@@ -9,8 +9,8 @@ import type { LogReader } from '../../ports/log-reader.ts'
 
 /**
  * Finds the message after which a follower resumes its reading of the log. `after` is the id of the last event that the
- * follower has received. All events up to the found message precede that event. The leader's round of that event begins after
- * the found message. Returns undefined if there is no such message, or if the event belongs to another run. The follower then
+ * follower has received. That event comes after all events of the found message and of the messages before it. The
+ * leader's round that contains that event begins after the found message. Returns undefined if there is no such message, or if the event belongs to another run. The follower then
  * gets all events.
  */
 export async function resumePoint(

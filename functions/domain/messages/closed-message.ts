@@ -14,8 +14,8 @@ export interface ClosedMedia {
 export type ClosedPart = TextPart | ClosedMedia
 
 /**
- * A call that a member may work for, or whose result has sources. One object identifies the call in its result, in all
- * messages of that member, and in the completion that numbers the sources.
+ * A call that a member may execute, or whose result has sources. The result of the call, all messages of the member,
+ * and the completion that gives numbers to the sources refer to the same object.
  */
 export interface MemberCall {
   readonly toolCallId: string

@@ -31,7 +31,8 @@ export interface MemberCalls {
 }
 
 /**
- * Maximum number of results whose sources one completion may number, so that the record fits a DynamoDB item of 400 KB.
+ * Maximum number of results whose sources get their numbers in one completion. So the record fits a DynamoDB item of
+ * 400 KB.
  */
 const MAX_NUMBERED_RESULTS = 1_000
 

@@ -6,7 +6,7 @@ export interface DocumentTokens {
   readonly tool: readonly string[]
   readonly call: readonly string[]
   readonly body: readonly string[]
-  /** Alternative tokens for the positions of the words, over all fields. */
+  /** Other forms of the words, at the same positions as the words. All fields share this list. */
   readonly extra: readonly string[]
 }
 

@@ -1,4 +1,4 @@
-/* Evidence, usage: On DynamoDB, a late first attempt of `steer` or of a counter update has no second effect. */
+/* Evidence, usage: On DynamoDB, an attempt of `steer` or of a counter update that arrives after its retry changes nothing. */
 /*
  * An operation of the run log is repeated if its first attempt gets no response. The second attempt returns the result
  * that the first attempt stored. This holds even if the first attempt lands between the read and the write of the

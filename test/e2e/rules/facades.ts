@@ -38,8 +38,8 @@ async function rolesOf({ client }: Served, session: string): Promise<string> {
 }
 
 /**
- * Features of each format, with the real packages over real HTTP. The tests call `served` for every use, because the program may
- * have been replaced.
+ * Features of each format, with the real packages over real HTTP. The tests call `served` before each request, because another
+ * program may have replaced the last one.
  */
 export function declareFacades(served: () => Served): void {
   test('a Chat Completions conversation without a session name remains one session across processes, with tools, images and errors', async () => {

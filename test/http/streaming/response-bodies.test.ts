@@ -45,7 +45,7 @@ test('unread bytes are limited over all clients, and a leaving client releases i
   await third.read()
   expect(all.isCrowded()).toBe(true)
   await third.cancel()
-  // The budget already contains this text for `slow`, so a second reader of this text needs no further budget.
+  // This text counts once, whatever the number of its readers. It is already counted for `slow`.
   expect(await whole(shared.pieces(TEXT))).toBe(TEXT)
   await slow.cancel()
   shared.assertBudget(500_000)

@@ -64,7 +64,7 @@ describe('the threshold of consolidation', () => {
     expect([98, 99, 100, 101].every((count) => isNearlyFull(POLICY, count))).toBe(true)
   })
 
-  it('keeps one message if the ratio is 0, and is never exceeded if the ratio is 1', () => {
+  it('with a ratio of 0, one message stays; with a ratio of 1, no consolidation becomes due', () => {
     expect(keptCount({ threshold: 100, keepRecentRatio: 0 })).toBe(1)
     expect(isDue({ threshold: 100, keepRecentRatio: 1 }, 1_000)).toBe(false)
     // In floating point, 0.29 × 100 is slightly less than 29.

@@ -28,7 +28,7 @@ describe('reading an output by lines', () => {
     expect(await pick(LINES, 2, 3)).toBe('output:x, lines 2-3:\n2: line 2\n3: line 3')
   })
 
-  it('stops at the end of the output, and reports a line number beyond it', async () => {
+  it('stops at the end of the output, and says that there is no line after the last one', async () => {
     expect(await pick(LINES, 20, 99)).toBe('output:x, lines 20-20:\n20: line 20')
     expect(await pick(LINES, 21)).toBe('output:x: there is no line 21.')
   })

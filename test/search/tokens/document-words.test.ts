@@ -75,7 +75,7 @@ describe('words of documents', () => {
     for (const text of ['yvivst', 'csbxun', 'vlfqzo iqoyrh', 'iqoyrh vlfqzo']) expectSame(reader, said(text))
   })
 
-  it('belong to this document, even if another document ended with equal text', () => {
+  it('are those of the document that was read, even if the previous document ended with equal text', () => {
     const reader = createDocumentReader()
     for (const text of ['one two', 'two one two', 'two', 'one']) expectSame(reader, said(text))
   })

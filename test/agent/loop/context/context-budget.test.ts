@@ -122,7 +122,7 @@ describe('the token budget', () => {
     expect(await harness.log()).toHaveLength(62)
   })
 
-  it('ignores media sent only in earlier runs: nothing is omitted without a decision', async () => {
+  it('does not count media of earlier runs, which are not sent; each omission is a recorded decision', async () => {
     const shot = { type: 'image', mediaType: 'image/png', data: new Uint8Array([1, 2, 3]) } as const
     const look = makeTool('look', async () => ({ text: WORDS.repeat(20), media: [shot] }))
     const turn: Turn = async function* (request) {

@@ -134,7 +134,7 @@ describe.each([
     expect(await toolRows('fork')).toMatchObject([{ tool_name: 'lookup', origin: 'client' }])
   })
 
-  test('only for calls of that name: rows of other tools have no origin', async () => {
+  test('leaves the rows of other tools without `origin`', async () => {
     await open('all', [
       {
         calls: [

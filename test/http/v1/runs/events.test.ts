@@ -263,7 +263,7 @@ describe('the heartbeat', () => {
     expect(closed).toHaveBeenCalled()
   })
 
-  test('stops with the stream, which ends without a terminal event if its events fail', async () => {
+  test('stops when the events fail; the stream then ends without a terminal event', async () => {
     await open()
     const { signal } = new AbortController()
     const { clock, logger } = harness.ports

@@ -8,8 +8,8 @@ import { NO_WRITE, type HeaderWrite } from './header-write.ts'
 export const isOpened = (header: Item): boolean => flagAt(header, 'opened')
 
 /**
- * Returns the write that sets the session's opening; an empty write if the session has one. The opening's title is
- * stored with the details. The opening's title is the session's title until the details have another one.
+ * Returns the write that sets the session's opening; an empty write if the session has one. The title of the
+ * opening is stored as `opening_title` of the details. It is the session's title until the details get a `title`.
  */
 export function openSession(key: SessionKey, header: Item, opening: Opening | undefined): HeaderWrite {
   if (opening === undefined || isOpened(header)) return NO_WRITE
