@@ -8,7 +8,7 @@ const LOCK_FILE = /^([0-9a-f-]{36})\.lock$/
 const LOCK_ATTEMPTS = 10
 
 /**
- * Tells other processes with the same folder that this process is alive. The operating system releases the lock when the
+ * Signals to other processes with the same folder that this process is alive. The operating system releases the lock when the
  * process ends, even if it is killed. A suspended process keeps its lock.
  */
 export interface ProcessLock {

@@ -81,6 +81,8 @@ interface State {
   readonly results: MemberResults
   notices: readonly RunNotice[]
   next: number
+  /** Id of the last message that was added; '' if there is none. */
+  added: string
   last: EventPosition | undefined
   isHeld: boolean
 }
@@ -91,7 +93,7 @@ export function createTimeline(
   { from, position, isWaiting, settled, generations = new Set(), positioned = new Set() }: Start,
 ): Timeline {
   const state: State = {
-    ...{ run, isWaiting, settled, notices: run.notices ?? [], next: from, last: position, isHeld: false },
+    ...{ run, isWaiting, settled, notices: run.notices ?? [], next: from, added: '', last: position, isHeld: false },
     ...{ isOver: isEnded(run.status), positioned, open: new Map(), ends: [], unplaced: new Map() },
     results: createMemberResults(),
   }
@@ -100,6 +102,7 @@ export function createTimeline(
     refresh: ({ notices = [] }) => void (state.notices = notices),
     *add(message, isInput = false) {
       if (message.position !== undefined) generations.add(message.position.generation)
+      state.added = message.id
       if (state.isHeld) return
       if (message.role === 'tool') yield* addCall(state, message)
       else yield* addMessage(state, message, isInput)
@@ -152,6 +155,7 @@ function* upTo(state: State, message: Message | undefined): Generator<TimelineEv
     if (!isNotice && (call === undefined || !isBefore(message, call.position))) return
     const position = isNotice ? place : call?.position
     if (position !== undefined && hasGap(state, position)) state.isHeld = true
+    else if (isNotice && message === undefined && isAhead(state, notice)) state.isHeld = true
     else if (isNotice) yield* showNotice(state, notice, place)
     else if (call !== undefined) {
       state.ends.shift()
@@ -160,6 +164,10 @@ function* upTo(state: State, message: Message | undefined): Generator<TimelineEv
     }
   }
 }
+
+/** Whether a refresh brought a notice that follows messages which have not been read yet. */
+const isAhead = ({ run, next, added }: State, { after }: RunNotice): boolean =>
+  next >= (run.notices?.length ?? 0) && after > added
 
 const endOfNotices = ({ notices, isWaiting }: State): number =>
   isWaiting && notices.at(-1)?.type === 'run.paused' ? notices.length - 1 : notices.length

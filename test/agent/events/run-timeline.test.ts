@@ -106,3 +106,15 @@ test('events of an older log without positions follow the order of its rows', ()
     ...['m3:tool_call.started', 'm3:tool_call.completed', 'r:warning:0', 'm4:message.completed'],
   ])
 })
+
+test('a pause is held back while the messages before it have not been read', () => {
+  const pause = { type: 'run.paused', asked: 'm5', calls: ['m6'], after: 'm6', counts, ...at(4) } as const
+  const timeline = createTimeline(running(), { from: 0, isWaiting: false })
+  const messages = [round('m1', at(0)), call('m2', 'completed', at(1)), call('m3', 'completed', at(2))]
+  for (const message of messages) expect([...timeline.add(message)]).not.toEqual([])
+  timeline.refresh(running([pause]))
+  expect([...timeline.end()]).toEqual([])
+  expect(timeline.isHeld).toBe(true)
+  const unread = [...messages, round('m5', at(3)), call('m6', 'waiting', { needs: 'result' })]
+  expect(shown(running([pause]), unread).ids.at(-1)).toBe('m5:run.paused')
+})
