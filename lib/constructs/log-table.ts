@@ -128,8 +128,8 @@ export class LogTable extends Construct {
   }
 
   /**
-   * Grants lists of sessions of a tenant, of an owner, or with given metadata. Also grants lists of the unfinished runs
-   * of an API key.
+   * Grants queries for the sessions of a tenant or an owner, or with given metadata. Also grants queries for the
+   * unfinished runs of an API key.
    */
   grantListing(grantee: IGrantable): void {
     allow(grantee, { actions: ['dynamodb:Query'], resources: [this.#index(GROUP_INDEX), this.#index(OWNER_INDEX)] })

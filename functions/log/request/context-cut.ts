@@ -7,8 +7,8 @@ import type { Measured } from './request-size.ts'
 import { weighMessages } from './token-weight.ts'
 
 /**
- * Minimum, preferred and maximum size of a truncated request, as shares of the limit. A round must begin
- * within this range; otherwise the size is outside of it. The shares are low, so that the next truncation is not needed soon.
+ * Minimum, preferred and maximum size of a truncated request, as shares of the limit. If no round
+ * begins in this range, the size is outside of it. The shares are low, so that the next truncation is not needed soon.
  */
 const [MIN_SHARE, MIDDLE_SHARE, MAX_SHARE] = [0.35, 0.55, 0.75]
 /** Maximum share of a rejected request that is kept. */

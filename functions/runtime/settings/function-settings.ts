@@ -3,7 +3,7 @@ import { SettingsError } from './settings-error.ts'
 
 /**
  * Settings of the functions that execute no run: indexer and sweeper. They are read without zod, which would be a fifth
- * of these functions' code and of their cold start. The faults have the words of the other settings.
+ * of these functions' code and of their cold start. Error messages are as for all other settings.
  */
 type Variables = Readonly<Record<string, unknown>>
 

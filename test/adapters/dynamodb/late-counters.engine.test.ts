@@ -1,4 +1,4 @@
-/* Evidence, usage: On DynamoDB, a late first attempt of `steer` or of a counter update has no second effect. */
+/* Evidence, usage: On DynamoDB, an attempt of `steer` or of a counter update that arrives after its retry changes nothing. */
 /*
  * Usage is counted once, even if writes are repeated (promises L3, record 18). Before a run of about 29 agents ends,
  * the holder moves counters from the header to the run (`moveCounters`). If the first attempt to end the run is still
