@@ -14,23 +14,27 @@ export const englishNames = (month: number): string[] => [
   ...new Set([LONG[month - 1] ?? '', ...(SHORT[month - 1] ?? [])]),
 ]
 
-/** Months by all their names, folded and in lower case. */
-export const MONTH_BY_NAME: ReadonlyMap<string, number> = new Map([
-  ...LANGUAGES.flatMap((language) => MONTHS.map((month) => [foreignName(language, month), month] as const)),
-  ...MONTHS.flatMap((month) => englishNames(month).map((name) => [name, month] as const)),
-])
+/** Returns the months by all their names, folded and in lower case. Takes some 20 ms, so a caller keeps the map. */
+export const monthsByName = (): ReadonlyMap<string, number> =>
+  new Map([
+    ...LANGUAGES.flatMap(foreignNames),
+    ...MONTHS.flatMap((month) => englishNames(month).map((name) => [name, month] as const)),
+  ])
 
-function foreignName(language: string, month: number): string {
+function foreignNames(language: string): (readonly [name: string, month: number])[] {
   const format = new Intl.DateTimeFormat(language, { month: 'long', day: 'numeric', timeZone: 'UTC' })
-  const parts = format.formatToParts(Date.UTC(2026, month - 1, 1))
-  return lower(fold(parts.find(({ type }) => type === 'month')?.value ?? ''))
+  return MONTHS.map((month) => {
+    const parts = format.formatToParts(Date.UTC(2026, month - 1, 1))
+    return [lower(fold(parts.find(({ type }) => type === 'month')?.value ?? '')), month]
+  })
 }
 
-/** Pattern of all names, longest first. */
-export const MONTH = `(?:${[...MONTH_BY_NAME.keys()]
-  .filter((name) => name !== '')
-  .toSorted((left, right) => right.length - left.length)
-  .join('|')})`
+/** Returns a pattern of these names, longest first. */
+export const patternOf = (names: Iterable<string>): string =>
+  `(?:${[...names]
+    .filter((name) => name !== '')
+    .toSorted((left, right) => right.length - left.length)
+    .join('|')})`
 
 /** Names that are also common words. Without a day or a year, they name a month only after a preposition. */
 export const AMBIGUOUS_NAMES: ReadonlySet<string> = new Set(['may', 'march', 'mars', 'mai', 'mar', 'dec', 'jan', 'sep'])

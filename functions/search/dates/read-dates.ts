@@ -1,6 +1,6 @@
 import { addDays, addMonths, compareDays, isDay, type Day, type Days } from './calendar.ts'
 import type { DateMention } from './date-mention.ts'
-import { AMBIGUOUS_NAMES, MONTH, MONTH_BY_NAME } from './month-names.ts'
+import { AMBIGUOUS_NAMES, monthsByName, patternOf } from './month-names.ts'
 import { readRelativeDates } from './relative-dates.ts'
 
 /** Pattern that no letter, digit or joiner precedes or follows, so that parts of identifiers and paths are no dates. */
@@ -13,24 +13,39 @@ const ORDINALS =
 const TENS = { twenty: 20, thirty: 30 }
 const ORDINAL = `(?:(?:twenty|thirty)[- ])?(?:${ORDINALS.join('|')})|thirtieth`
 const DAY = String.raw`(?<day>\d{1,2}(?:st|nd|rd|th|\.)?|${ORDINAL})`
-const NAME = String.raw`(?<name>${MONTH})\.?`
 const YEAR = String.raw`(?<year>(?:19|20)\d\d)`
 const LINK = String.raw`(?:\s+(?:of|de))?\s+`
 
-/** Patterns of dates, from specific to general. */
-const PATTERNS = [
-  `${BEFORE}${YEAR}-(?<month>\\d{1,2})-(?<day>\\d{1,2})(?:t[\\d:.]+(?:z|[+-]\\d\\d:?\\d\\d)?)?${AFTER}`,
-  `${BEFORE}${YEAR}[/.](?<month>\\d{1,2})[/.](?<day>\\d{1,2})${AFTER}`,
-  `(?:${YEAR}年)?(?<month>\\d{1,2})月(?:(?<day>\\d{1,2})日)?`,
-  `(?<!\\b(?:version|release|chapter|section|step)\\s)${BEFORE}(?<day>\\d{1,2})\\.(?<month>\\d{1,2})\\.(?:\\s?${YEAR})?(?![\\p{L}\\p{N}])`,
-  `${BEFORE}(?<first>\\d{1,2})/(?<second>\\d{1,2})/${YEAR}${AFTER}`,
-  `${BEFORE}${DAY}${LINK}${NAME}(?:,?${LINK}${YEAR})?${AFTER}`,
-  `${BEFORE}${NAME}\\s+(?:the\\s+)?${DAY}(?:,?\\s+${YEAR})?${AFTER}`,
-  `${BEFORE}${NAME},?${LINK}${YEAR}${AFTER}`,
-  `${BEFORE}${YEAR}-(?<month>0[1-9]|1[0-2])${AFTER}`,
-  `${BEFORE}(?:(?<lead>in|during|last|this|since|before|until|till|after)\\s+)?${NAME}${AFTER}`,
-  `${BEFORE}(?:in|during|since|before|until|till|after)\\s+${YEAR}${AFTER}`,
-].map((pattern) => new RegExp(pattern, 'gu'))
+/** Months by name, and the patterns of dates, from specific to general. */
+interface DatePatterns {
+  readonly months: ReadonlyMap<string, number>
+  readonly patterns: readonly RegExp[]
+}
+
+let created: DatePatterns | undefined
+
+/** Returns the patterns. They are created at the first query, because a cold start should not wait for them. */
+const datePatterns = (): DatePatterns => (created ??= createPatterns())
+
+function createPatterns(): DatePatterns {
+  const months = monthsByName()
+  const name = String.raw`(?<name>${patternOf(months.keys())})\.?`
+  const patterns = [
+    `${BEFORE}${YEAR}-(?<month>\\d{1,2})-(?<day>\\d{1,2})(?:t[\\d:.]+(?:z|[+-]\\d\\d:?\\d\\d)?)?${AFTER}`,
+    `${BEFORE}${YEAR}[/.](?<month>\\d{1,2})[/.](?<day>\\d{1,2})${AFTER}`,
+    `(?:${YEAR}年)?(?<month>\\d{1,2})月(?:(?<day>\\d{1,2})日)?`,
+    `(?<!\\b(?:version|release|chapter|section|step)\\s)${BEFORE}(?<day>\\d{1,2})\\.(?<month>\\d{1,2})\\.(?:\\s?${YEAR})?(?![\\p{L}\\p{N}])`,
+    `${BEFORE}(?<first>\\d{1,2})/(?<second>\\d{1,2})/${YEAR}${AFTER}`,
+    `${BEFORE}${DAY}${LINK}${name}(?:,?${LINK}${YEAR})?${AFTER}`,
+    `${BEFORE}${name}\\s+(?:the\\s+)?${DAY}(?:,?\\s+${YEAR})?${AFTER}`,
+    `${BEFORE}${name},?${LINK}${YEAR}${AFTER}`,
+    `${BEFORE}${YEAR}-(?<month>0[1-9]|1[0-2])${AFTER}`,
+    `${BEFORE}(?:(?<lead>in|during|last|this|since|before|until|till|after)\\s+)?${name}${AFTER}`,
+    `${BEFORE}(?:in|during|since|before|until|till|after)\\s+${YEAR}${AFTER}`,
+  ].map((pattern) => new RegExp(pattern, 'gu'))
+  return { months, patterns }
+}
+
 const PREPOSITION = /(?<word>since|after|before|until|till)\s+(?:the\s+)?$/u
 const LEADING = /^(?<word>since|after|before|until|till)\s/u
 /** Matches quoted parts, which are searched as they are. */
@@ -50,9 +65,10 @@ export function readDates(text: string, today: Day): DateMention[] {
     taken.push(mention)
     found.push(mention)
   }
-  for (const pattern of PATTERNS)
+  const { months, patterns } = datePatterns()
+  for (const pattern of patterns)
     for (const match of text.matchAll(pattern)) {
-      const read = mentionOf(match, today)
+      const read = mentionOf(match, today, months)
       if (read !== undefined) add(read)
     }
   for (const mention of readRelativeDates(text, today)) add(mention)
@@ -70,14 +86,18 @@ function withYear(mention: DateMention, year: number, today: Day): DateMention {
   return days === undefined ? mention : { ...mention, days, written: { year, month, day } }
 }
 
-function mentionOf({ 0: matched, index, groups = {} }: RegExpExecArray, today: Day): DateMention | undefined {
+function mentionOf(
+  { 0: matched, index, groups = {} }: RegExpExecArray,
+  today: Day,
+  months: ReadonlyMap<string, number>,
+): DateMention | undefined {
   const year = groups['year'] === undefined ? undefined : Number(groups['year'])
   const place = { start: index, end: index + matched.length }
   const { name, lead } = groups
   const [first, second] = [Number(groups['first']), Number(groups['second'])]
   if (first > 12 === second > 12 && groups['first'] !== undefined) return undefined
   const month =
-    name === undefined ? (first > 12 ? second : Number(groups['month'] ?? groups['first'])) : MONTH_BY_NAME.get(name)
+    name === undefined ? (first > 12 ? second : Number(groups['month'] ?? groups['first'])) : months.get(name)
   const day = groups['first'] === undefined ? dayNumber(groups['day']) : Math.max(first, second)
   if (name !== undefined && day === undefined && year === undefined && lead === undefined && AMBIGUOUS_NAMES.has(name))
     return undefined
