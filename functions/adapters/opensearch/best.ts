@@ -1,11 +1,16 @@
-import { definedFields } from '../../domain/defined-fields.ts'
 import type { PlannedTerm } from '../../search/query/plan.ts'
 import type { HistoryQuery } from '../../domain/history.ts'
 import type { SearchQuery } from '../../search/query/query.ts'
 import { fitsFilters } from '../../search/fits-filters.ts'
 import type { Window } from '../../search/ranking/context.ts'
 import type { Candidate } from '../../search/ranking/rows.ts'
-import { isMostlySelfReferences, RANKED, scoreEvents, type ScoredEvent } from '../../search/ranking/score.ts'
+import {
+  isMostlySelfReferences,
+  RANKED,
+  rankEvents,
+  type Ranking,
+  type ScoredEvent,
+} from '../../search/ranking/score.ts'
 import { planFound } from './found-vocabulary.ts'
 import { hitFields, type Source } from './indexed-document.ts'
 import { nearBody, windowsIn } from './near-events.ts'
@@ -65,22 +70,34 @@ export interface Best {
   readonly way: readonly object[]
 }
 
+/** The ranking of one way to plan the terms. */
+interface Attempt {
+  readonly terms: readonly PlannedTerm[]
+  readonly ranking: Ranking<FoundDocument>
+}
+
 /**
  * Finds the best events for the exact words. If they cover little of the query, tries expanded words, and keeps the
  * better result.
  */
 export async function best(search: Search): Promise<Best> {
+  const { terms, ranking, way } = await bestAttempt(search)
+  const scored = await ranking.withContext((hits) => readWindows(search, hits))
+  return { terms, scored: scored.slice(0, RANKED), way }
+}
+
+async function bestAttempt(search: Search): Promise<Attempt & Pick<Best, 'way'>> {
   const matching = await matchingOf(search)
   const { groups, counts } = matching
   const asIs = await search.send(bestBody(matching))
-  const first = await bestOf(search, matching, asIs, false)
+  const first = await attempt(search, matching, asIs, false)
   const isEnough = (asIs.aggregations?.all?.doc_count ?? 0) >= ENOUGH
   const usual = { ...first, way: isEnough ? strictClauses(matching) : [anyOf(looseClauses(matching))] }
-  if (coveredBy(first.scored) >= COVERED) return usual
+  if (coveredBy(first) >= COVERED) return usual
   const wider = { ...matching, inside: rareWords(groups, counts) }
   const found = wider.inside.size > matching.inside.size ? await search.send(bestBody(wider)) : asIs
-  const second = await bestOf(search, wider, found, true)
-  return coveredBy(second.scored) > coveredBy(first.scored) ? { ...second, way: [anyOf(looseClauses(wider))] } : usual
+  const second = await attempt(search, wider, found, true)
+  return coveredBy(second) > coveredBy(first) ? { ...second, way: [anyOf(looseClauses(wider))] } : usual
 }
 
 /** Returns the query's words with their counts in the index. */
@@ -95,62 +112,51 @@ export async function matchingOf(search: Search): Promise<Matching> {
  * Scores the documents of `response`, which answers the usual request. If most of their events are self-references,
  * requests and scores more documents.
  */
-async function bestOf(
-  search: Search,
-  matching: Matching,
-  response: SearchResponse,
-  widen: boolean,
-): Promise<Pick<Best, 'terms' | 'scored'>> {
-  const usual = await scoredBy(search, matching.counts, response, widen)
-  if (!isMostlySelfReferences(usual.scored)) return usual
-  const further = await search.send(bestBody(matching, RESCORE_DEPTH))
-  const { terms, scored } = await scoredBy(search, matching.counts, further, widen)
-  return { terms, scored: scored.slice(0, RANKED) }
+async function attempt(search: Search, matching: Matching, response: SearchResponse, widen: boolean): Promise<Attempt> {
+  const usual = await rankResponse(search, matching.counts, response, widen)
+  if (!isMostlySelfReferences(usual.ranking.events)) return usual
+  return rankResponse(search, matching.counts, await search.send(bestBody(matching, RESCORE_DEPTH)), widen)
 }
 
-async function scoredBy(
+async function rankResponse(
   search: Search,
   counts: Counts,
   { hits }: SearchResponse,
   widen: boolean,
-): Promise<Pick<Best, 'terms' | 'scored'>> {
+): Promise<Attempt> {
   const { parsed, query } = search
   const terms = await planFound(parsed, { tenant: query.scope.tenant, counts, documents: hits.hits }, widen)
-  const readWindows = async (best: readonly FoundDocument[]): Promise<Window<FoundDocument>[]> => {
-    if (best.length === 0) return []
-    const body = nearBody(
-      query,
-      search.bound,
-      best.map(({ source }) => source),
-    )
-    const windows = windowsIn(await search.send(body), best.length)
-    return windows.map((window) => window.map((event) => event.map(documentOf)))
-  }
-  return { terms, scored: await eventsOf(search, terms, hits.hits.map(documentOf), readWindows) }
+  return { terms, ranking: await rankDocuments(search, terms, hits.hits.map(documentOf)) }
 }
 
-/**
- * Returns the events of these documents, ordered by score. If `readWindows` is set, the entries beside these events
- * affect the scores.
- */
-export function eventsOf(
+/** Reads the events around each hit, in the order of the log. */
+async function readWindows(
+  { query, bound, send }: Search,
+  hits: readonly FoundDocument[],
+): Promise<Window<FoundDocument>[]> {
+  if (hits.length === 0) return []
+  const sources = hits.map(({ source }) => source)
+  const windows = windowsIn(await send(nearBody(query, bound, sources)), hits.length)
+  return windows.map((window) => window.map((event) => event.map(documentOf)))
+}
+
+/** Ranks the events of these documents. */
+export function rankDocuments(
   { parsed, query, send }: Search,
   terms: readonly PlannedTerm[],
   documents: readonly FoundDocument[],
-  readWindows?: (hits: readonly FoundDocument[]) => Promise<Window<FoundDocument>[]>,
-): Promise<ScoredEvent<FoundDocument>[]> {
+): Promise<Ranking<FoundDocument>> {
   const { tenant } = query.scope
   const searchedRuns = async (runIds: readonly string[]): Promise<ReadonlySet<string>> => {
     const { hits } = (await send(runsBody(tenant, runIds))).hits
     return new Set(hits.flatMap(({ _source: { run, searched } }) => (searched === true ? [run] : [])))
   }
   const fits = ({ source }: FoundDocument): boolean => fitsFilters(hitFields(source), query.filters)
-  const scoring = { tenant, query: parsed, terms, searchedRuns, fits, ...definedFields({ readWindows }) }
-  return scoreEvents(scoring, documents)
+  return rankEvents({ tenant, query: parsed, terms, searchedRuns, fits }, documents)
 }
 
-const coveredBy = (scored: readonly ScoredEvent<FoundDocument>[]): number =>
-  scored.reduce((most, event) => Math.max(most, event.covered), 0)
+const coveredBy = ({ ranking }: Attempt): number =>
+  ranking.events.reduce((most, event) => Math.max(most, event.covered), 0)
 
 /**
  * Returns the words that no document in the scope contains, not even inflected. Documents may still contain longer

@@ -6,7 +6,7 @@ import type { ScoredEvent } from '../../search/ranking/score.ts'
 import { mapInBatches } from '../../search/ranking/score-in-batches.ts'
 import { snippet } from '../../search/documents/snippet.ts'
 import { matchedTerms } from '../../search/understood.ts'
-import { best, documentOf, eventsOf, type FoundDocument, type Search } from './best.ts'
+import { best, documentOf, rankDocuments, type FoundDocument, type Search } from './best.ts'
 import { writePlace, type HistoryPlace } from './history-cursor.ts'
 import { hitFields } from './indexed-document.ts'
 import { eventsBody, type EventList } from './list-bodies.ts'
@@ -97,8 +97,8 @@ async function inListOrder(search: Search, terms: readonly PlannedTerm[], found:
   const documents = found.map(documentOf)
   if (terms.length === 0)
     return documents.map((document) => ({ best: document, score: 1, covered: 1, own: [], context: undefined }))
-  const scored = await eventsOf(search, terms, documents)
-  const byEvent = new Map(scored.map((event) => [event.best.event, event]))
+  const { events } = await rankDocuments(search, terms, documents)
+  const byEvent = new Map(events.map((event) => [event.best.event, event]))
   return documents.flatMap(({ event }) => byEvent.get(event) ?? [])
 }
 

@@ -15,7 +15,7 @@ import {
 } from './context.ts'
 import { contextQualities, coverage, LITERAL, readRow, type Candidate, type Row } from './rows.ts'
 import { mapInBatches } from './score-in-batches.ts'
-import { findSelfReferences, type SearchedRuns } from './self-references.ts'
+import { createSelfReferences, type SearchedRuns } from './self-references.ts'
 
 export interface ScoredEvent<Found extends Candidate> {
   /** The document to show: the part or the chunk with the best match. */
@@ -66,18 +66,30 @@ export interface Scoring<Found extends Candidate> {
   readonly query: SearchQuery
   readonly terms: readonly PlannedTerm[]
   readonly searchedRuns: SearchedRuns
-  /** Reads the entries beside these hits; absent if neighbours do not count. */
-  readonly readWindows?: (hits: readonly Found[]) => Promise<readonly Window<Found>[]>
   /** Whether a neighbour fits the filters of the search. */
-  readonly fits?: (found: Found) => boolean
+  readonly fits: (found: Found) => boolean
 }
 
-/** Orders events by their score, and equal scores by time, newest first. */
-export async function scoreEvents<Found extends Candidate>(
+/** Reads the entries beside these hits. */
+export type ReadWindows<Found> = (hits: readonly Found[]) => Promise<readonly Window<Found>[]>
+
+/** The events of a search's candidates. */
+export interface Ranking<Found extends Candidate> {
+  /** Ordered by their own score, and equal scores by time, newest first. */
+  readonly events: readonly ScoredEvent<Found>[]
+  /**
+   * Orders the events by a score to which the entries beside the best events contribute. Some of these entries become
+   * events. Reads no entries if they cannot matter.
+   */
+  withContext(readWindows: ReadWindows<Found>): Promise<readonly ScoredEvent<Found>[]>
+}
+
+/** Scores the events of these candidates. */
+export async function rankEvents<Found extends Candidate>(
   scoring: Scoring<Found>,
   candidates: readonly Found[],
-): Promise<ScoredEvent<Found>[]> {
-  const { tenant, query, terms, searchedRuns, readWindows, fits = () => true } = scoring
+): Promise<Ranking<Found>> {
+  const { tenant, query, terms, searchedRuns, fits } = scoring
   const total = sum(terms.map((term) => term.importance))
   const cache = new Map<Found['id'], Row<Found>>()
   const read = async (documents: readonly Found[]): Promise<Row<Found>[]> => {
@@ -86,26 +98,31 @@ export async function scoreEvents<Found extends Candidate>(
       cache.set(row.found.id, row)
     return documents.flatMap(({ id }) => cache.get(id) ?? [])
   }
-  const shareOf = await findSelfReferences(query, candidates, searchedRuns)
-  const first = orderEvents(scoring, await read(candidates), { shareOf, total, windows: [] })
-  if (readWindows === undefined || !usesContext(query)) return first
-  if (!query.natural && (first[0]?.covered ?? 0) >= COMPLETE) return first
-  const best = first.slice(0, EVENTS_WITH_CONTEXT)
-  const windows = await readWindows(best.map((event) => event.best))
-  const documents = new Map(windows.flat(2).map((found) => [found.id, found]))
-  const near = await mapInBatches(tenant, [...documents.values()], (found) => ({
-    found,
-    qualities: contextQualities(terms, found),
-  }))
-  const known = new Set(candidates.map(({ event }) => event))
-  const matching = near.filter(({ qualities }) => qualities.some((quality) => quality > 0))
-  const isMatch = new Set(matching.map(({ found }) => found.event))
-  const added = nearCandidates(windows, best).filter(
-    (found) => !known.has(found.event) && fits(found) && (query.natural || isMatch.has(found.event)),
-  )
-  const all = withoutRepeats([...candidates, ...added])
-  const shareOfAll = await findSelfReferences(query, withoutRepeats([...all, ...documents.values()]), searchedRuns)
-  return orderEvents(scoring, await read(all), { shareOf: shareOfAll, total, windows, near })
+  const findSelfReferences = createSelfReferences(query, searchedRuns)
+  const shareOf = await findSelfReferences(candidates)
+  const events = orderEvents(scoring, await read(candidates), { shareOf, total, windows: [] })
+  return {
+    events,
+    async withContext(readWindows) {
+      if (!usesContext(query) || (!query.natural && (events[0]?.covered ?? 0) >= COMPLETE)) return events
+      const best = events.slice(0, EVENTS_WITH_CONTEXT)
+      const windows = await readWindows(best.map((event) => event.best))
+      const documents = withoutRepeats(windows.flat(2))
+      const near = await mapInBatches(tenant, documents, (found) => ({
+        found,
+        qualities: contextQualities(terms, found),
+      }))
+      const known = new Set(candidates.map(({ event }) => event))
+      const matching = near.filter(({ qualities }) => qualities.some((quality) => quality > 0))
+      const isMatch = new Set(matching.map(({ found }) => found.event))
+      const added = nearCandidates(windows, best).filter(
+        (found) => !known.has(found.event) && fits(found) && (query.natural || isMatch.has(found.event)),
+      )
+      const all = withoutRepeats([...candidates, ...added])
+      const shareOfAll = await findSelfReferences(withoutRepeats([...all, ...documents]))
+      return orderEvents(scoring, await read(all), { shareOf: shareOfAll, total, windows, near })
+    },
+  }
 }
 
 interface Ordering<Found extends Candidate> {

@@ -1,9 +1,9 @@
 import type { HistoryRole } from '../../domain/history.ts'
 import { DELEGATE_TOOL } from '../../domain/runs/team.ts'
 import { lower } from '../tokens/fold-text.ts'
-import { MAX_QUERY, parseQuery, type SearchQuery } from '../query/query.ts'
+import { MAX_QUERY, MAX_TERMS, parseQuery, type SearchQuery } from '../query/query.ts'
 import { inflections } from '../query/word-forms.ts'
-import { FUNCTION_WORDS, OPENING_COMMANDS, QUESTION_WORDS } from '../query/words.ts'
+import { FRAME_WORDS, FUNCTION_WORDS, OPENING_COMMANDS, QUESTION_WORDS } from '../query/words.ts'
 
 /** The fields of a candidate that show whether it refers to a search of the history. */
 interface Said {
@@ -32,24 +32,52 @@ export type SearchedRuns = (runIds: readonly string[]) => Promise<ReadonlySet<st
 const CERTAIN = 0.001
 const LIKELY = 0.2
 
+/** Returns the score factor of a candidate; a real event has 1. */
+type ShareOf = (candidate: Said) => number
+
 /**
- * Distinguishes self-references from real events. Self-references are earlier searches for the query's subject, their
- * results, questions that led to such a search, and tasks that delegated such a search to a team member. The
- * completions and results after them, and texts such as "nothing found", are self-references as well.
+ * Creates a function that distinguishes the self-references among candidates from real events. Self-references are
+ * earlier searches for the query's subject, their results, questions that led to such a search, and tasks that
+ * delegated such a search to a team member. The completions and results after them, and texts such as "nothing found",
+ * are self-references as well. A query for texts of a user or an assistant has no self-references.
  *
- * Resolves to a function that returns an event's score factor; a real event has 1. A query for texts of a user or an
- * assistant has no self-references.
+ * The function may be called again with more candidates. It reads each text and each run once.
  */
-export async function findSelfReferences(
+export function createSelfReferences(
   query: SearchQuery,
-  candidates: readonly Said[],
   searchedRuns: SearchedRuns,
-): Promise<(candidate: Said) => number> {
-  if (query.speaker === 'user' || query.speaker === 'assistant' || query.terms.length === 0) return () => 1
-  const isQuestion = questionRecognizer(query, MIN_WORDS)
-  const isShortQuestion = questionRecognizer(query, 1)
+): (candidates: readonly Said[]) => Promise<ShareOf> {
+  if (query.speaker === 'user' || query.speaker === 'assistant' || query.terms.length === 0) return async () => () => 1
+  const askedWords = questionRecognizer(query)
+  const isQuestion = (said: Said): boolean => askedWords(said) >= MIN_WORDS
+  const requests = new Map<string, boolean>()
   /** Whether a text is a request. Only used in runs that have searched the history. */
-  const isRequest = (said: Said): boolean => isShortQuestion(said) || asks(said.text)
+  const isRequest = (said: Said): boolean => {
+    const known = requests.get(said.text) ?? (askedWords(said) >= 1 || asks(said.text))
+    requests.set(said.text, known)
+    return known
+  }
+  const searched = new Map<string, boolean>()
+  const searchedAmong = async (runIds: readonly string[]): Promise<string[]> => {
+    const unknown = [...new Set(runIds)].filter((run) => !searched.has(run))
+    const found = unknown.length === 0 ? new Set<string>() : await searchedRuns(unknown)
+    for (const run of unknown) searched.set(run, found.has(run))
+    return runIds.filter((run) => searched.get(run))
+  }
+  return async (candidates) => findAmong(candidates, { isQuestion, isRequest, searchedAmong })
+}
+
+interface Recognizers {
+  readonly isQuestion: (said: Said) => boolean
+  readonly isRequest: (said: Said) => boolean
+  /** Returns those of these runs that searched the history. */
+  readonly searchedAmong: (runIds: readonly string[]) => Promise<string[]>
+}
+
+async function findAmong(
+  candidates: readonly Said[],
+  { isQuestion, isRequest, searchedAmong }: Recognizers,
+): Promise<ShareOf> {
   const asking = new Set(candidates.filter(isQuestion).map(({ runId }) => runId))
   const listings = new Set(candidates.filter(({ text }) => isListing(text)).map(({ event }) => event))
   const searching = new Set(
@@ -58,8 +86,7 @@ export async function findSelfReferences(
   const unsure = candidates.filter(
     (one) => one.role === 'user' && !searching.has(one.runId) && (one.task || isRequest(one)),
   )
-  if (unsure.length > 0)
-    for (const run of await searchedRuns([...new Set(unsure.map(({ runId }) => runId))])) searching.add(run)
+  for (const run of await searchedAmong(unsure.map(({ runId }) => runId))) searching.add(run)
   /**
    * Time at which a run first listed history entries. Listings of other programs' tools are recognised by their text
    * only. So later texts of the run may lack the mark `searched`.
@@ -84,23 +111,21 @@ export async function findSelfReferences(
 }
 
 /**
- * Creates a function that recognises users' texts, including tasks of members, with at least `leastWords` words, all of
- * which are in the query.
+ * Creates a function that recognises users' texts, including tasks of members, whose content words are all in the
+ * query. Returns the number of these words, and 0 for all other texts.
  */
-function questionRecognizer(query: SearchQuery, leastWords: number): (said: Said) => boolean {
+function questionRecognizer(query: SearchQuery): (said: Said) => number {
   const asked = new Set(
     query.terms
       .flatMap(({ text, words, wholes }) => [text, ...wholes, ...words])
       .flatMap((word) => [word, ...inflections(word)]),
   )
-  const known = new Map<string, boolean>()
+  const known = new Map<string, number>()
   return ({ role, text }) => {
-    if (role !== 'user' || text.length > MAX_QUERY) return false
-    const before = known.get(text)
-    if (before !== undefined) return before
-    const says = saysNoMore(text, query, asked, leastWords)
-    known.set(text, says)
-    return says
+    if (role !== 'user' || text.length > MAX_QUERY) return 0
+    const count = known.get(text) ?? countAskedWords(text, query, asked)
+    known.set(text, count)
+    return count
   }
 }
 
@@ -177,16 +202,30 @@ const isStatement = (text: string, [first = '', second]: readonly string[]): boo
 /** Minimum words of a question in a run that made no search. A shorter text may be a real event. */
 const MIN_WORDS = 2
 
-/** Whether a text has no content words except those of the query. */
-function saysNoMore(text: string, query: SearchQuery, asked: ReadonlySet<string>, leastWords: number): boolean {
-  if (lower(text).trim() === query.literal) return true
+/** Returns the number of a text's content words, or 0 if the query lacks one of them. */
+function countAskedWords(text: string, query: SearchQuery, asked: ReadonlySet<string>): number {
+  if (lower(text).trim() === query.literal) return Infinity
+  if (opensWithOtherWord(text, asked)) return 0
   const content = parseQuery(text).terms.filter(({ weight, text: word }) => weight === 1 && !COURTESIES.has(word))
-  return (
-    content.length >= leastWords &&
-    content.every(
-      (term) => asked.has(term.text) || (term.words.length > 1 && term.words.every((word) => asked.has(word))),
-    )
+  return content.every(
+    (term) => asked.has(term.text) || (term.words.length > 1 && term.words.every((word) => asked.has(word))),
   )
+    ? content.length
+    : 0
+}
+
+/**
+ * Whether one of the plain words at a text's beginning is a content word that is not in `asked`. This is true of most
+ * texts, and much cheaper than parsing them.
+ */
+function opensWithOtherWord(text: string, asked: ReadonlySet<string>): boolean {
+  for (const word of text.split(/\s+/u, MAX_TERMS)) {
+    if (!/^[A-Za-z][a-z]*$/u.test(word)) return false
+    const plain = word.toLowerCase()
+    const isContent = ![FUNCTION_WORDS, FRAME_WORDS, COURTESIES].some((words) => words.has(plain))
+    if (isContent && !asked.has(plain)) return true
+  }
+  return false
 }
 
 /** Matches an id in a listing. */

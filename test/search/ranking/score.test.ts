@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import type { HistoryRole } from '../../../functions/domain/history.ts'
 import { fold } from '../../../functions/search/tokens/fold-text.ts'
 import type { Candidate } from '../../../functions/search/ranking/rows.ts'
-import { scoreEvents } from '../../../functions/search/ranking/score.ts'
+import { rankEvents } from '../../../functions/search/ranking/score.ts'
 import { matchesOf, readable } from '../../../functions/search/query/term-matches.ts'
 import { plan } from '../made-vocabulary.ts'
 import { longestTurn, processorTime, processorTimeOf } from '../../processor-time.ts'
@@ -33,8 +33,9 @@ function finder(query: string, texts: readonly (string | Said)[]): () => Promise
     query,
     candidates.map(({ text, call }) => `${text} ${call ?? ''}`),
   )
-  const scoring = { tenant: 't', query: parsed, terms, searchedRuns: async () => new Set<string>() }
-  return async () => (await scoreEvents(scoring, candidates)).map(({ best }) => best.text)
+  const searchedRuns = async (): Promise<ReadonlySet<string>> => new Set()
+  const scoring = { tenant: 't', query: parsed, terms, searchedRuns, fits: () => true }
+  return async () => (await rankEvents(scoring, candidates)).events.map(({ best }) => best.text)
 }
 
 /** Returns the texts in their order of rank. */

@@ -1,9 +1,14 @@
-import { definedFields } from '../../../../domain/defined-fields.ts'
 import type { HistoryQuery } from '../../../../domain/history.ts'
 import { planTerms, type PlannedTerm, type Vocabulary } from '../../../../search/query/plan.ts'
 import type { SearchQuery } from '../../../../search/query/query.ts'
 import { fitsFilters } from '../../../../search/fits-filters.ts'
-import { isMostlySelfReferences, RANKED, scoreEvents, type ScoredEvent } from '../../../../search/ranking/score.ts'
+import {
+  isMostlySelfReferences,
+  RANKED,
+  rankEvents,
+  type Ranking,
+  type ScoredEvent,
+} from '../../../../search/ranking/score.ts'
 import { snapshot, type Database } from '../../database.ts'
 import type { Audience } from '../vocabulary/audiences.ts'
 import type { HistoryPlace } from './cursor.ts'
@@ -14,6 +19,7 @@ import {
   matchExpression,
   partExpression,
   rareParts,
+  rareSubsets,
   STAGES,
 } from './match.ts'
 import type { Window } from '../../../../search/ranking/context.ts'
@@ -69,6 +75,13 @@ interface Found {
   readonly stage: number
 }
 
+/** The ranking of one way to plan the terms. */
+interface Attempt {
+  readonly terms: readonly PlannedTerm[]
+  readonly ranking: Ranking<FoundDocument>
+  readonly stage: number
+}
+
 /** The best events of a search, ordered by score. */
 interface Best {
   readonly terms: readonly PlannedTerm[]
@@ -81,16 +94,24 @@ interface Best {
  * better result.
  */
 export async function best(search: Search): Promise<Best> {
+  const { terms, ranking, stage } = await bestAttempt(search)
+  const scored = await ranking.withContext(async (hits) =>
+    snapshot(search.database, () => readAllWindows(search, hits)),
+  )
+  return { terms, scored: scored.slice(0, RANKED), stage }
+}
+
+async function bestAttempt(search: Search): Promise<Attempt> {
   const plan = (widen: boolean): PlannedTerm[] =>
     snapshot(search.database, () => planTerms(search.parsed, search.vocabulary, widen))
   const terms = plan(false)
-  const first = await bestOf(search, matchingOf(search, terms))
-  const covered = first.scored.reduce((most, event) => Math.max(most, event.covered), 0)
+  const first = await attempt(search, matchingOf(search, terms))
+  const covered = first.ranking.events.reduce((most, event) => Math.max(most, event.covered), 0)
   if (covered >= COVERED) return first
   const wider = plan(true)
   if (!isWider(wider, terms)) return first
-  const second = await bestOf(search, matchingOf(search, wider))
-  return second.scored.some((event) => event.covered > covered) ? second : first
+  const second = await attempt(search, matchingOf(search, wider))
+  return second.ranking.events.some((event) => event.covered > covered) ? second : first
 }
 
 export const matchingOf = ({ query }: Search, terms: readonly PlannedTerm[]): Matching => ({
@@ -103,42 +124,32 @@ export const matchingOf = ({ query }: Search, terms: readonly PlannedTerm[]): Ma
 const isWider = (wider: readonly PlannedTerm[], terms: readonly PlannedTerm[]): boolean =>
   wider.some((term, index) => term.alternatives.flat(2).length > (terms[index]?.alternatives.flat(2).length ?? 0))
 
-async function bestOf(search: Search, matching: Matching): Promise<Best> {
-  const usual = await bestWithin(search, matching, USUAL)
-  const { scored, stage } = isMostlySelfReferences(usual.scored)
-    ? await bestWithin(search, matching, RESCORE_DEPTH)
-    : usual
-  return { terms: matching.terms, scored: scored.slice(0, RANKED), stage }
+async function attempt(search: Search, matching: Matching): Promise<Attempt> {
+  const usual = await rankWithin(search, matching, USUAL)
+  return isMostlySelfReferences(usual.ranking.events) ? rankWithin(search, matching, RESCORE_DEPTH) : usual
 }
 
-async function bestWithin(search: Search, matching: Matching, depth: Depth): Promise<Pick<Best, 'scored' | 'stage'>> {
+async function rankWithin(search: Search, matching: Matching, depth: Depth): Promise<Attempt> {
   const { loaded, stage } = snapshot(search.database, () => {
     const found = candidates(search, matching, depth)
     return { loaded: loadDocuments(search.database, found.rows.slice(0, depth.scored)), stage: found.stage }
   })
-  const readWindows = async (hits: readonly FoundDocument[]): Promise<Window<FoundDocument>[]> =>
-    snapshot(search.database, () => readAllWindows(search, hits))
-  const documents = visible(search, loaded)
-  return { scored: await scoredBy(search, matching.terms, documents, readWindows), stage }
+  const { terms } = matching
+  return { terms, ranking: await rankDocuments(search, terms, visible(search, loaded)), stage }
 }
 
-/**
- * Returns the events of these documents, ordered by score. If `readWindows` is set, the entries beside an event count
- * towards its score.
- */
-export const scoredBy = (
+/** Ranks the events of these documents. */
+export const rankDocuments = (
   { database, query, parsed, audience }: Search,
   terms: readonly PlannedTerm[],
   documents: readonly FoundDocument[],
-  readWindows?: (hits: readonly FoundDocument[]) => Promise<Window<FoundDocument>[]>,
-): Promise<ScoredEvent<FoundDocument>[]> => {
+): Promise<Ranking<FoundDocument>> => {
   const { filters } = query
   const { tenant } = query.scope
   const ofRuns = async (runIds: readonly string[]): Promise<ReadonlySet<string>> =>
     snapshot(database, () => searchedRuns(database, audience.tenant, runIds))
   const fits = ({ hit }: FoundDocument): boolean => fitsFilters(hit, filters)
-  const scoring = { tenant, query: parsed, terms, searchedRuns: ofRuns, fits, ...definedFields({ readWindows }) }
-  return scoreEvents(scoring, documents)
+  return rankEvents({ tenant, query: parsed, terms, searchedRuns: ofRuns, fits }, documents)
 }
 
 /** Returns the events around each hit, in the order of the log. Omits events outside of the search's scope. */
@@ -173,7 +184,7 @@ function candidates(search: Search, matching: Matching, { dense, enough }: Depth
       matchRows(database, audience.range, match, { filters: query.filters, limit })
     const matched =
       name === 'any'
-        ? bestOfAny(search, matching, rows.size === 0 ? MIN_ANY : 0).slice(0, dense)
+        ? bestOfAny(search, matching, { least: rows.size === 0 ? MIN_ANY : 0, most: dense })
         : newest(expression, dense)
     const nearer = name === 'any' || matched.length < dense ? [] : denseExpressions(matching)
     for (const id of [...nearer.flatMap((match) => newest(match, NEARER)), ...matched]) rows.add(id)
@@ -183,16 +194,32 @@ function candidates(search: Search, matching: Matching, { dense, enough }: Depth
 }
 
 /**
- * Returns the documents that contain the rarest terms, ordered by the total weight of these terms. If weights are
- * equal, the newest document comes first.
+ * Returns at most `most` documents that contain the rarest terms, ordered by the total weight of these terms. If
+ * weights are equal, the newest document comes first. `least`: see `rareParts`.
  */
-function bestOfAny({ database, audience }: Search, matching: Matching, least: number): number[] {
+function bestOfAny(
+  { database, audience, query }: Search,
+  matching: Matching,
+  { least, most }: { readonly least: number; readonly most: number },
+): number[] {
   const worth = new Map<number, number>()
-  for (const part of rareParts(matching.terms, least))
-    for (const id of matchAll(database, audience.range, partExpression(matching, part)))
-      worth.set(id, (worth.get(id) ?? 0) + part.importance)
+  const parts = rareParts(matching.terms, least)
+  const subsets = rareSubsets(parts)
+  // All documents with a common term would be too many. The newest of each subset are enough, because each document
+  // that contains a subset weighs at least as much as the subset.
+  for (const { expression, importance } of subsets ?? [])
+    for (const id of newest(expression)) worth.set(id, Math.max(worth.get(id) ?? 0, importance))
+  if (subsets === undefined)
+    for (const part of parts)
+      for (const id of matchAll(database, audience.range, partExpression(matching, part)))
+        worth.set(id, (worth.get(id) ?? 0) + part.importance)
   const ordered = Array.from(worth).toSorted((left, right) => right[1] - left[1] || right[0] - left[0])
-  return ordered.map(([id]) => id)
+  return ordered.slice(0, most).map(([id]) => id)
+
+  function newest(expression: string): number[] {
+    const match = partExpression(matching, { expression })
+    return matchRows(database, audience.range, match, { filters: query.filters, limit: most })
+  }
 }
 
 /**

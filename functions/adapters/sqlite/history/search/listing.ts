@@ -3,7 +3,7 @@ import type { ScoredEvent } from '../../../../search/ranking/score.ts'
 import { waitForSearchSlot } from '../../../../search/ranking/score-in-batches.ts'
 import { readable } from '../../../../search/query/term-matches.ts'
 import { snapshot } from '../../database.ts'
-import { matchingOf, scoredBy, type Search } from './best.ts'
+import { matchingOf, rankDocuments, type Search } from './best.ts'
 import { matchExpression, type Matching, type Stage, STAGES } from './match.ts'
 import { matchRows, type FoundDocument } from './rows.ts'
 import { quote, within, type Bounds } from './scope.ts'
@@ -26,7 +26,7 @@ export function stageListing(search: Search, terms: readonly PlannedTerm[], stag
   return {
     terms,
     expression: (bounds) => stageExpression({ ...matching, bounds }, stage),
-    judge: async (documents) => (await scoredBy(search, terms, documents))[0],
+    judge: async (documents) => (await rankDocuments(search, terms, documents)).events[0],
   }
 }
 

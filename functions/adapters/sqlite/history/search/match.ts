@@ -51,10 +51,11 @@ export function matchExpression(matching: Matching, stage: Stage): string | unde
 const bounded = ({ query, bounds }: Matching, expression: string): string =>
   within(expression, query.scope.tenant, bounds)
 
-/** A part of a query that a document may match, and its weight. */
-export interface RarePart {
+/** A part of a query that a document may match, its weight, and the approximate number of its documents. */
+interface RarePart {
   readonly expression: string
   readonly importance: number
+  readonly frequency: number
 }
 
 /**
@@ -76,8 +77,29 @@ export function rareParts(terms: readonly PlannedTerm[], least: number): RarePar
   })
 }
 
+/**
+ * Returns each subset of these parts as one expression, which matches documents with all parts of the subset. Returns
+ * undefined if the parts are rare enough to read all their documents.
+ */
+export function rareSubsets(parts: readonly RarePart[]): Pick<RarePart, 'expression' | 'importance'>[] | undefined {
+  const documents = parts.reduce((sum, { frequency }) => sum + frequency, 0)
+  if (parts.length > MIN_ANY || (documents <= MAX_ANY && parts.length !== 1)) return undefined
+  return parts.reduce<Pick<RarePart, 'expression' | 'importance'>[]>(
+    (subsets, { expression, importance }) => [
+      ...subsets,
+      { expression, importance },
+      ...subsets.map((other) => ({
+        expression: `${other.expression} AND ${expression}`,
+        importance: other.importance + importance,
+      })),
+    ],
+    [],
+  )
+}
+
 /** Returns the part's match expression within the bounds. */
-export const partExpression = (matching: Matching, part: RarePart): string => bounded(matching, part.expression)
+export const partExpression = (matching: Matching, { expression }: Pick<RarePart, 'expression'>): string =>
+  bounded(matching, `(${expression})`)
 
 /**
  * Returns expressions that select the documents to read first when very many documents match. Such a document contains
@@ -98,7 +120,7 @@ export function denseExpressions(matching: Matching): string[] {
 /**
  * Returns the words of a compound as separate parts. They match documents that do not contain all the words together.
  */
-function looseParts({ parts, importance }: PlannedTerm): (RarePart & { frequency: number })[] {
+function looseParts({ parts, importance }: PlannedTerm): RarePart[] {
   return meaningful(parts).map(({ tokens, frequency }) => ({
     expression: anyOf(tokens),
     importance: importance / (2 * parts.length),
