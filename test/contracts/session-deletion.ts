@@ -182,19 +182,21 @@ export function sessionDeletionContract(engine: Engine): void {
       expect(await allMessages(fixture.reader, fixture.key)).toHaveLength(1)
     })
 
-    test('a session of thousands of messages is removed in bounded steps', async () => {
+    test('a session of many messages is removed in bounded steps', async () => {
+      // On DynamoDB, `large-deletion.engine.test.ts` removes thousands of messages.
+      const rounds = engine.isSlow ? 8 : 40
       const fixture = await openFixture(stores)
       const { lease } = await startRun(fixture)
       let head = lease.head
-      for (let number = 0; number < 40; number++) {
+      for (let number = 0; number < rounds; number++) {
         const calls = Array.from({ length: 64 }, () => ({ name: 'a' }))
         const round = roundAfter(fixture, lease, head, calls, number)
         await fixture.log.appendRound(lease, round)
         head = headOf(round)
       }
       await fixture.deletion.tombstone(fixture.key)
-      await removeAll(fixture, fixture, 500)
-      expect(await fixture.deletion.state(fixture.key)).toMatchObject({ messages: 1 + 40 * 65, runs: 1 })
+      expect(await removeAll(fixture, fixture, 50 * rounds)).toBeGreaterThan(1)
+      expect(await fixture.deletion.state(fixture.key)).toMatchObject({ messages: 1 + rounds * 65, runs: 1 })
     })
   })
 

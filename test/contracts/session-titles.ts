@@ -151,7 +151,7 @@ export function sessionTitlesContract(engine: Engine): void {
       expect(session?.totals).toMatchObject({ runs: 1, rounds: 1 })
       await fixture.deletion.tombstone(fixture.key)
       await fixture.sessions.recordTitle(fixture.key, { title: 'Late', work, account: { owner: 'ada' } })
-      const days = { from: '2026-01-01', to: '2026-12-31' }
+      const days = { from: '2026-01-01', to: '2026-01-31' }
       const sums = await fixture.usage.sums({ tenant: fixture.key.tenant, by: 'agent', ...days })
       expect(sums.find(({ group }) => group === 'title')?.usage.totalTokens).toBe(36)
     })

@@ -62,6 +62,8 @@ export interface Opening {
 /** An engine under test. Each suite opens it once and uses its own tenants, so it may contain data. */
 export interface Engine {
   readonly name: string
+  /** Whether a request takes milliseconds. Suites then try only some of their cases, and all of them with `WHOLE=1`. */
+  readonly isSlow?: true
   open(opening?: Opening): Promise<Stores>
 }
 

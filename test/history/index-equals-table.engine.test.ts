@@ -8,6 +8,7 @@ import type { SessionKey } from '../../functions/domain/session.ts'
 import { createIndexer } from '../../functions/history/indexer.ts'
 import type { ProxiedRequest, Fate } from '../adapters/opensearch/proxy.ts'
 import { withEngines } from '../engines/with-engines.ts'
+import { isWhole } from '../whole.ts'
 import { writeCorpus, type WrittenCorpus } from './index-corpus.ts'
 import { openIndexHarness, type IndexHarness } from './index-harness.ts'
 
@@ -15,8 +16,8 @@ import { openIndexHarness, type IndexHarness } from './index-harness.ts'
  * Number of messages. `MESSAGES=20000 npm run test:engines -- test/history/index-equals-table.engine.test.ts` runs the whole
  * proof.
  */
-const MESSAGES = Number(process.env['MESSAGES'] ?? 2_000)
-const DELETED_SESSIONS = 8
+const MESSAGES = Number(process.env['MESSAGES'] ?? (isWhole ? 2_000 : 1_000))
+const DELETED_SESSIONS = Math.min(8, MESSAGES / 250)
 const BATCH = 100
 const MAX_DELIVERIES = 200
 

@@ -32,6 +32,7 @@ import { dynamodbClient } from '../../engines/clients.ts'
 export const dynamodbEngine = (endpoint: string, through?: DynamoDBClient) =>
   ({
     name: 'DynamoDB',
+    isSlow: true,
     open: async (opening: Opening = {}) => {
       const [first, second] = [through ?? dynamodbClient(endpoint), dynamodbClient(endpoint)]
       const tableName = await createTestTable(second)

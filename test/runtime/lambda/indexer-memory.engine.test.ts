@@ -21,11 +21,11 @@ import { memoryOf } from '../../history/memory-of.ts'
 import { REGION } from '../../engines/region.ts'
 
 /** Outputs of one batch, in MB. `WHOLE=1` tests a hundred times the size that once exhausted the function's memory. */
-const [LARGEST, OTHERS] = isWhole ? [100, 32] : [40, 2]
+const [LARGEST, OTHERS] = isWhole ? [100, 32] : [16, 2]
 const SIZES = [LARGEST, ...Array.from({ length: OTHERS }, () => 5)]
 /** Heap limit of the program in MB. It is smaller than the heap of the function. */
 const HEAP = 96
-const BOUND = 128
+const BOUND = isWhole ? 128 : 96
 const LINE = '2026-01-01T00:00:00Z INFO request ok xxxxxxxxxxxx\n'
 
 withEngines(['dynamodb', 's3', 'sqs', 'opensearch'], (endpoints) => {

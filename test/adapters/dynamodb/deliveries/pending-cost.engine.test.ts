@@ -13,7 +13,7 @@ import { withEngines } from '../../../engines/with-engines.ts'
 import { createTestTable, dynamodbPorts } from '../engine.ts'
 import { countReadUnits } from '../read-units.ts'
 
-const OVER = 300
+const OVER = 100
 /** A state of the size of a Slack reply with several messages. */
 const state = { text: 'x'.repeat(4_000) }
 const delivery = { kind: 'paper', target: {} }

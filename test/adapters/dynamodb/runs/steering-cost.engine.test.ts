@@ -6,7 +6,7 @@ import { withEngines } from '../../../engines/with-engines.ts'
 import { dynamodbEngine } from '../engine.ts'
 import { countReadUnits } from '../read-units.ts'
 
-const QUEUED = 300
+const QUEUED = 100
 /** An input of almost the maximum size that fits into a row. */
 const TEXT = 'x'.repeat(4_000)
 
