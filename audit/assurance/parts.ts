@@ -46,12 +46,6 @@ export const PARTS: readonly Part[] = [
     command: node('audit/index-difference/index-difference.ts'),
   },
   {
-    name: 'engines-long',
-    question: 'Does search find all recorded queries on OpenSearch?',
-    minutes: 3,
-    command: vitest('engines', 'test/adapters/opensearch/search-quality.engine.test.ts'),
-  },
-  {
     name: 'next-chat',
     question: 'Does the example with Next.js build, and do its buttons work in a browser?',
     minutes: 3,
@@ -82,10 +76,40 @@ export const PARTS: readonly Part[] = [
     command: node(SQLITE_SCHEDULES, '--deliveries', '--schedules', '2500'),
   },
   {
+    name: 'sampled-suites',
+    question: 'Do the suites that CI samples hold with all of their cases?',
+    minutes: 8,
+    command: [
+      'vitest',
+      'run',
+      'test/adapters/sqlite/history/history-removals.property.test.ts',
+      'test/agent/events/resuming.property.test.ts',
+      'test/agent/loop/next-step.property.test.ts',
+      'test/cli/import/import-killed.test.ts',
+      'test/http/openai/responses/responses-attempts.property.test.ts',
+      'test/http/run-steps',
+      'test/http/v1/transfer/import-long-rounds.test.ts',
+    ],
+  },
+  {
     name: 'schedules-dynamodb',
     question: 'Does a schedule of 200 break the session protocol on DynamoDB?',
     minutes: 10,
     command: node('audit/exploration/explore-dynamodb-schedules.ts', '--schedules', '200'),
+  },
+  {
+    name: 'engines-long',
+    question: 'Do the suites that CI samples hold with all of their cases on the engines?',
+    minutes: 12,
+    command: vitest(
+      'engines',
+      'test/adapters/dynamodb/contracts.engine.test.ts',
+      'test/adapters/dynamodb/runs/resuming.engine.test.ts',
+      'test/adapters/opensearch/search-quality.engine.test.ts',
+      'test/cli/import/import-killed.engine.test.ts',
+      'test/e2e/engines/facades.engine.test.ts',
+      'test/history/index-equals-table.engine.test.ts',
+    ),
   },
   {
     name: 'simulation',
@@ -127,7 +151,12 @@ export const PARTS: readonly Part[] = [
     name: 'transcripts-engines',
     question: 'Are they on DynamoDB, S3, SQS and OpenSearch, and are 200 racing inputs executed once?',
     minutes: 60,
-    command: vitest('engines', 'test/e2e/engines/{transcripts,round-trips,races}.engine.test.ts'),
+    command: vitest(
+      'engines',
+      'test/e2e/engines/transcripts.engine.test.ts',
+      'test/e2e/engines/round-trips.engine.test.ts',
+      'test/e2e/engines/races.engine.test.ts',
+    ),
   },
   {
     name: 'races-dynamodb',
