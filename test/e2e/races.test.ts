@@ -4,4 +4,4 @@ import { isWhole } from '../whole.ts'
 import { localBackend } from './backend/local-backend.ts'
 import { racesOn } from './rules/races.ts'
 
-racesOn(localBackend, isWhole ? { inputs: 200, asked: 10, perKill: 20 } : { inputs: 60, asked: 5, perKill: 8 })
+racesOn(localBackend, isWhole ? { inputs: 200, asked: 10, perKill: 20 } : { inputs: 32, asked: 3, perKill: 4 })

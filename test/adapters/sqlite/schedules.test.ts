@@ -22,29 +22,29 @@ const SEED = 20_260_105
 
 test('no schedule of holders, clients, crashes and late writes breaks a promise of the session protocol', async () => {
   const found = await explore(sqliteMemoryEngine(), SESSION_SCHEDULES, {
-    schedules: 150,
+    schedules: 100,
     steps: 120,
     seed: SEED,
     shrink: false,
   })
   const { failure } = found
   expect(failure === undefined ? '' : `${failure.message}\n${failure.trace.join('\n')}\nseed ${SEED}`).toBe('')
-  expect(found.schedules).toBe(150)
+  expect(found.schedules).toBe(100)
 })
 
 test('no schedule with imported turns and fast clocks breaks a promise of the session protocol', async () => {
-  const options = { schedules: 100, steps: 120, seed: SEED, shrink: false }
+  const options = { schedules: 60, steps: 120, seed: SEED, shrink: false }
   const { failure, schedules } = await explore(sqliteMemoryEngine(), IMPORT_SCHEDULES, options)
   expect(failure === undefined ? '' : `${failure.message}\n${failure.trace.join('\n')}\nseed ${SEED}`).toBe('')
-  expect(schedules).toBe(100)
+  expect(schedules).toBe(60)
 })
 
 test('no schedule in which delivering processes lose hints, claims and responses breaks a promise of deliveries', async () => {
   const kind = deliverySchedules({ createDeliveryDriver, hintDueDeliveries })
-  const found = await explore(sqliteMemoryEngine(), kind, { schedules: 150, steps: 160, seed: SEED, shrink: false })
+  const found = await explore(sqliteMemoryEngine(), kind, { schedules: 100, steps: 160, seed: SEED, shrink: false })
   const { failure } = found
   expect(failure === undefined ? '' : `${failure.message}\n${failure.trace.join('\n')}\nseed ${SEED}`).toBe('')
-  expect(found.schedules).toBe(150)
+  expect(found.schedules).toBe(100)
 })
 
 /** Whether a schedule detects the missing guard. */

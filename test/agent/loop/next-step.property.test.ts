@@ -10,6 +10,7 @@ import type { executeCalls } from '../../../functions/agent/loop/tools/execute-c
 import { MAX_ROUND_CALLS, OPEN_STATUSES } from '../../../functions/domain/messages/message.ts'
 import type { ToolMessage } from '../../../functions/domain/messages/message.ts'
 import { fc } from '../../generators/seeded.ts'
+import { isWhole } from '../../whole.ts'
 import { playRun } from './step-world.ts'
 import type { Tape, World } from './step-world.ts'
 
@@ -18,6 +19,7 @@ function tapeOf(numbers: readonly number[]): Tape {
   return { pick: (count) => (numbers[place++] ?? 0) % count }
 }
 
+const RUNS = isWhole ? 1_200 : 300
 const tapes = fc.array(fc.nat({ max: 1_000_000 }), { maxLength: 600, size: 'max' })
 const rowsOf = ({ log }: World): ToolMessage[] => log.filter((message) => message.role === 'tool')
 
@@ -32,10 +34,10 @@ test('a run ends with all of its calls closed, wherever its holders crash', () =
       expect(world.faults).toEqual([])
       expect(rowsOf(world).filter(({ status }) => OPEN_STATUSES.includes(status))).toEqual([])
     }),
-    { numRuns: 1_000 },
+    { numRuns: RUNS },
   )
   // The generated runs crash, and they reach every step that a run without failures has.
-  expect(crashes).toBeGreaterThan(1_000)
+  expect(crashes).toBeGreaterThan(RUNS)
   const all = ['storeRefused', 'beginApproved', 'delegate', 'executeCalls', 'waitForDecision', 'summarise', 'request']
   expect([...steps]).toEqual(expect.arrayContaining([...all, 'finish']))
 })
@@ -51,7 +53,7 @@ test('only calls of idempotent tools take effect twice, and refused calls have n
         if (status === 'denied' || toolName === 'client') expect(effects).toBe(0)
       }
     }),
-    { numRuns: 1_000 },
+    { numRuns: RUNS },
   )
 })
 
@@ -65,7 +67,7 @@ test('each call of each completion has one row', () => {
           expect(rows.map(({ sequence }) => sequence)).toEqual(message.toolCalls.map((_, sequence) => sequence))
         }
     }),
-    { numRuns: 300 },
+    { numRuns: RUNS / 3 },
   )
 })
 

@@ -10,12 +10,13 @@ import { randomNumbers } from '../../e2e/crashes/parts/random-numbers.ts'
 import { exportLines } from '../../e2e/backend/exported.ts'
 import { startProgram, type RunningProgram } from '../../e2e/backend/program.ts'
 import { until } from '../../eventually.ts'
+import { isWhole } from '../../whole.ts'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
-const SESSIONS = 12
+const SESSIONS = isWhole ? 12 : 8
 /** Minimum number of turns of a session, so that an import of the session needs more than one step. */
 const MIN_TURNS = 60
-const KILLS = 6
+const KILLS = isWhole ? 6 : 4
 
 const nameOf = (session: number): string => `0b9f1c1e-1111-4222-8333-${String(session).padStart(12, '0')}`
 

@@ -18,7 +18,7 @@ const BENCHES = 2
 /** Every method of the ports that changes what is stored, and every tool. */
 const EVERY_KIND = [...PORT_STEPS, ...effectTools('').map(({ name }) => `tool.${name}`)]
 /** Each kind is tried once in this number of days. */
-const DAYS = 6
+const DAYS = 12
 const today = Math.floor(Date.now() / 86_400_000)
 /** Step of a tool whose call never ends, because it is cancelled. No kill can follow this step. */
 const NEVER_ENDS = 'tool.endless'

@@ -2,7 +2,7 @@ import { isWhole } from '../../whole.ts'
 import type { Scenario } from './scenarios.ts'
 
 /** Distance between two tried steps of a scenario. In long scenarios, the distance is twice as large. */
-const STRIDE = 54
+const STRIDE = 108
 const LONG: ReadonlySet<string> = new Set(['deep-team', 'many', 'silent', 'summary'])
 /** The first tried step of a scenario is one of its first seven. Each scenario has at least seven steps. */
 const FIRST = 7

@@ -2,6 +2,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Ports } from '../../../functions/runtime/program.ts'
 import { expectJson, openHttpHarness, type HttpHarness } from '../harness.ts'
+import { isWhole } from '../../whole.ts'
 import { logOf, sessionsOf } from '../openai/openai-client.ts'
 
 let harness: HttpHarness | undefined
@@ -15,6 +16,9 @@ const here = (): HttpHarness => {
   if (harness === undefined) throw new Error('no program is open')
   return harness
 }
+
+/** A request that stops after one write leaves the same state as one that stops before the next write. CI tries one of them. */
+const SIDES = ['before', 'after'] as const
 
 interface Reply {
   readonly id: string
@@ -86,7 +90,7 @@ describe.each([
       expect(writes).toBeGreaterThan(2)
       // The last write only records that the response was delivered.
       for (let at = 1; at < writes; at++)
-        for (const when of ['before', 'after'] as const) {
+        for (const when of isWhole ? SIDES : SIDES.slice(at % 2, (at % 2) + 1)) {
           const body = await asked(more)
           Object.assign(fault, { used: 0, at, when })
           await create(500, body)
