@@ -21,7 +21,7 @@ const one = (name: string, file: string, from: string, to: string): Guard => ({ 
 const HELD = 'const row = heldSession(database, lease)\n'
 /** Source text that reads a live session without checking its holder. */
 const ANYBODY = 'const row = findLiveSession(database, lease) ?? heldSession(database, lease)\n'
-/** Removes the check of the generation from an operation. `next` is the source text that follows the check. */
+/** Builds the guard of an operation's generation check. `next` is the source text that follows the check. */
 const unfenced = (operation: string, file: string, next: string): Guard =>
   one(`${operation}: the generation is mine`, file, `${HELD}    ${next}`, `${ANYBODY}    ${next}`)
 

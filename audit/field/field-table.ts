@@ -17,8 +17,8 @@ const NONE = '-'
 
 /**
  * Formats the table of results as text: a row for each case and wire, and a column for each engine. A cell has the
- * number of passed tests, or the numbers of failed and skipped tests. Below the table, lists the expected cases without
- * a test, then the failed tests with their errors.
+ * number of passed tests, or the numbers of failed and skipped tests. The expected cases without a test follow below
+ * the table, then the failed tests with their errors.
  */
 export function fieldTable(outcomes: readonly FieldOutcome[], expected: readonly string[]): string {
   const engines = [...ENGINE_NAMES, NONE].filter((engine) => outcomes.some((one) => counts(one.engines, engine)))

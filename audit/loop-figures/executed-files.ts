@@ -3,8 +3,9 @@ import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /**
- * Executes a run with one tool call, with the test harness and in this process. Returns the files below `root` that had an
- * executed function, as V8's precise coverage counts them. The top level of a module does not count as a function.
+ * Executes a run with one tool call in this process, with the test harness. Returns the files below `root` in which at
+ * least one function was executed, according to V8's precise coverage. The top level of a module does not count as a
+ * function.
  */
 export async function executedFiles(root: string): Promise<string[]> {
   const session = new Session()

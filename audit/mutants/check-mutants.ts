@@ -52,7 +52,7 @@ function copyTree(): string {
   return copy
 }
 
-/** Runs the suite. A suite that fails has detected the mutant: returns its failure. Otherwise returns undefined. */
+/** Runs the suite. Returns the failure of a suite that detected the mutant; undefined if the suite passed. */
 function noticed(copy: string, { name, command }: Suite): string | undefined {
   const [program = '', ...args] = command
   const started = program === 'node' ? process.execPath : join(copy, 'node_modules', '.bin', program)

@@ -21,11 +21,11 @@ import type { Harness } from './harness.ts'
 
 /** After the last fault, all work must end within this virtual time. */
 const REST_MS = 20 * 60_000
-/** Time until a run that kills each of its holders is given up. In this time, three leases expire. */
+/** A run that kills each of its holders is given up within this time. In this time, three leases expire. */
 const GIVEN_UP_MS = 5 * 60_000
 /**
- * Time after which a delivery is given up if it kills each of its workers. Includes the time of a second delivery that
- * the first one may add.
+ * A delivery that kills each of its workers is given up within this time. The time includes a second delivery that the
+ * first one may add.
  */
 const LEFT_MS = 8 * 3_600_000
 /** Time limit of a cancel if the script has faults of models and tools only. */
@@ -72,7 +72,7 @@ export async function simulate(
   let steps = 0
   try {
     const sessions = await watchSessions(harness, store, ports)
-    // The simulation ends directly. If a tool threw an error, the program would count it as a failed call.
+    // A failed check ends the simulation directly. If the tool threw the error, the program would count a failed call.
     const begun = (token: string, session: string): void => {
       try {
         checkBegun(sessions, effects, token, session)

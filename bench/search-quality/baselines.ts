@@ -122,7 +122,7 @@ interface Bm25Library {
 }
 type Bm25 = (documents: string[], words: string[], constants: object) => number[]
 
-/** BM25 has no index: it scores every text for each question. */
+/** Opens BM25. It has no index, so it scores every text of the tenant for each question. */
 async function openBm25(texts: readonly Text[]): Promise<Engine> {
   const library = (await load<Bm25Library>('okapibm25')).default
   const score = typeof library === 'function' ? library : library.default

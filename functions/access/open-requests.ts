@@ -47,7 +47,7 @@ export function createOpenRequests(dependencies: Dependencies): OpenRequests {
   const slots = createSlots()
   const watched = createWatchedRequests(dependencies)
 
-  /** A request without a slot has nothing to renew or release. */
+  /** Opens a request with its slot. A request without a slot has nothing to renew or release. */
   function begin({ secretHash }: Caller, takesSlot: boolean, slot: Slot = NO_SLOT): OpenRequest {
     const one: Watched = { call: new AbortController(), takesSlot, keep: slot.keep }
     if (secretHash !== undefined) watched.add(secretHash, one)

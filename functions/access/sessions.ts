@@ -21,7 +21,8 @@ export async function findSession(
 }
 
 /**
- * Like `findSession`, for a caller that is about to change the session. The caller must be allowed to use its agent.
+ * Like `findSession`, for a caller that is about to change the session. The caller must be allowed to use the
+ * session's agent.
  */
 export async function findChangeableSession(
   dependencies: { readonly sessions: Pick<SessionStore, 'read'> },
@@ -108,7 +109,8 @@ export async function createSession(
 
 /**
  * Whether a channel may use this session for that owner. Returns false if a key of another owner created the session.
- * Otherwise, that key could create a session with the id of the channel's next conversation, and read the conversation.
+ * Without this rule, a key could create a session with the id of the channel's next conversation, and read the
+ * conversation.
  */
 export const channelMayEnter = (session: Session, owner: string): boolean =>
   session.byChannel === true || session.ownerBound !== true || session.owner === owner

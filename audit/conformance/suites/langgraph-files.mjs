@@ -1,4 +1,5 @@
-// A checkpoint file that LangGraph's own SqliteSaver wrote, imported: every message of every thread must be there.
+// Imports a checkpoint file that LangGraph's own SqliteSaver wrote. Checks that every message of every thread was
+// imported.
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,6 +1,6 @@
 /*
- * Runs scenarios of two other test suites over HTTP: of the session store of the Claude Agent SDK (CA), and of the
- * agents of Convex (CX). The interfaces of both differ from ours, so each check repeats only what a scenario tests.
+ * Repeats scenarios of two other test suites over HTTP. CA is the session store of the Claude Agent SDK, and CX the
+ * agents of Convex. The interfaces of both differ from ours, so each check repeats only what a scenario tests.
  */
 import { call, ok, session, say, log, texts, turn, imported, NEVER, useApi } from '../lib/api.mjs'
 import { check, finish, is, same } from '../lib/checks.mjs'

@@ -1,5 +1,5 @@
-// Standard Webhooks and GitHub's signatures, for received and sent requests. Uses the Python libraries standardwebhooks
-// and svix.
+// Checks the signatures of Standard Webhooks and of GitHub, for received and sent requests. Uses the Python libraries
+// standardwebhooks and svix.
 import { join } from 'node:path'
 import { finish, take } from '../lib/checks.mjs'
 import { scriptedModel } from '../lib/model.mjs'

@@ -185,7 +185,10 @@ function post({ harness, process, arrive }: Outside, { delivery, signal }: Work,
   })
 }
 
-/** Ends the simulation directly. An error thrown by a channel would only count as a failed delivery. */
+/**
+ * Checks that the delivery's run has started. A violation ends the simulation directly. If the channel threw the
+ * violation, the program would only count a failed delivery.
+ */
 function checkStarted({ harness }: Outside, { delivery: { id }, run: { status } }: Work): void {
   if (status === 'queued') harness.fail(new Violation('a run whose delivery begins has started', id))
 }

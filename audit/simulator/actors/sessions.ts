@@ -31,7 +31,7 @@ export interface Follower {
   hasEnded: boolean
 }
 
-/** Facts about one session that the simulator records without reading the store. */
+/** The latest snapshot of one session, and facts that the simulator records from requests, replies and events. */
 export interface Watch {
   readonly key: SessionKey
   seen: Snapshot

@@ -2,7 +2,7 @@ import { createDice } from './dice.ts'
 import type { Fault, Script } from './script.ts'
 
 /**
- * Possible `between` faults, which delay the first write of a call until another call has read but not written yet.
+ * Possible `between` faults. Each delays the first write of a call until another call has read and is about to write.
  * Each entry has the delayed call, the other call (empty for any), and the kind of fault. `late`: the sender waits
  * until the write has landed. `disowned`: the sender gets an error before the write lands.
  */

@@ -90,8 +90,8 @@ export type CallKind = 'pay' | 'read' | 'ask' | 'local' | 'dump' | 'team'
 export type Fault = { readonly at: number } & (
   | { readonly type: 'request'; readonly call: string; readonly how: RequestFault; readonly milliseconds: number }
   /**
-   * Delays the first write of `call` until another call of the same session has read but not written yet. The name of
-   * this other call begins with `into`. The delay is at most `milliseconds`. With `late`, the sender waits. With
+   * Delays the first write of `call` until another call of the same session has read and is about to write. The name
+   * of this other call begins with `into`. The delay is at most `milliseconds`. With `late`, the sender waits. With
    * `disowned`, the sender gets an error that says that the write failed.
    */
   | {
@@ -134,7 +134,7 @@ export type Fault = { readonly at: number } & (
 /**
  * Fault of a request:
  * - `refused`: it was not executed, and the sender gets an error that says so.
- * - `unknown`: it was executed, and the sender gets an error that does not say so.
+ * - `unknown`: it was executed, and the sender gets an error that does not say whether it was executed.
  * - `late`: it arrives late.
  * - `slow`: it was executed, and the response is late.
  * - `silent`: it was executed, and no response arrives.

@@ -12,7 +12,7 @@ import { createTable, type Table, type TableDependencies } from './table.ts'
 /** Keys are found by the hash of their secret. A separate partition lists them by tenant. */
 const LIST = 'KEYS'
 const keyOf = (hash: string) => ({ pk: `K#${hash}`, sk: '#KEY' })
-/** Ids are hashed, because they may contain any character. */
+/** Returns the hash of an id. The id itself may contain any character. */
 const hashOf = (id: string): string => sha256(JSON.stringify(id))
 const placeOf = (id: string, tenant: string) => ({
   pk: LIST,

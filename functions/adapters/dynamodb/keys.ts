@@ -71,9 +71,9 @@ export const replacementKey = (key: SessionKey, run: string): ItemKey => ({
 })
 /** Key of a delivery to a channel. */
 export const deliveryKey = (key: DeliveryKey): ItemKey => ({ pk: partitionOf(key), sk: DELIVERY_PREFIX + key.id })
-/** Marks a pending delivery. Such deliveries are found without reading ended ones. */
+/** Key of the mark of a pending delivery. With these marks, pending deliveries are found without reading ended ones. */
 export const pendingKey = (key: DeliveryKey): ItemKey => ({ pk: partitionOf(key), sk: PENDING_PREFIX + key.id })
-/** Names are hashed, because they may contain any character. */
+/** Returns the hash of a name. The name itself may contain any character. */
 export const hashName = (name: string): string => sha256(JSON.stringify(name))
 /** Key of the item that maps a name to its session. */
 export const nameKey = (tenant: string, nameHash: string): ItemKey => ({ pk: `N#${tenant}#${nameHash}`, sk: '#NAME' })
@@ -87,7 +87,7 @@ export const sourcesKey = (key: SessionKey, last: number): ItemKey => ({
   pk: partitionOf(key),
   sk: SOURCES_PREFIX + String(last).padStart(NUMBER_DIGITS, '0'),
 })
-/** `#` sorts before the digits that ids begin with, so messages follow all other rows. */
+/** Key of a message. `#` sorts before the digits that ids begin with, so messages follow all other rows. */
 export const messageKey = (key: SessionKey, id: string): ItemKey => ({ pk: partitionOf(key), sk: id })
 
 /** Kinds of due items: sessions with work, sessions that expire, deliveries. */

@@ -50,7 +50,7 @@ async function readHeld({ table }: SessionRows, lease: Lease): Promise<{ header:
   return { header, run }
 }
 
-/** Releases the lease with the run paused, if a call waits and no cancel was requested. */
+/** Pauses the run and releases the lease, if a call waits and no cancel was requested. */
 export const pause = (rows: SessionRows, lease: Lease): Promise<Run | undefined> =>
   untilUnmoved(() => tryPause(rows, lease))
 
@@ -139,7 +139,10 @@ function requireGreater(message: AssistantMessage | undefined, header: Item): vo
     throw new TooltrailError('storage_failed', `message id ${message.id} is not greater than the last, ${head}`)
 }
 
-/** Returns the actions that close calls with `close`. They fail if a client has just resolved one of the calls. */
+/**
+ * Returns the actions that close these calls. `close` returns the closed state of a call. The actions fail if a client
+ * has just resolved one of the calls.
+ */
 export async function closeRows(
   { bodies }: SessionRows,
   key: SessionKey,
@@ -244,7 +247,7 @@ function endCondition(lease: Lease, { outcome }: RunEnd, header: Item): Conditio
 
 /**
  * If the last activity follows the latest message within this time, lists use the message's time for both. One list
- * entry is enough for both sort orders.
+ * entry then serves both sort orders.
  */
 const SAME_ACTIVITY_MS = 2_000
 
