@@ -13,8 +13,7 @@ import { printTable } from './report.ts'
  *
  * First, some clients read everything. Then two equal groups of further clients connect. Figures are per client. Two
  * figures show the growth of memory, including garbage: for both groups, and for the second group only. The second
- * group reuses heap memory of the first group's garbage. A third figure, measured in another program, is the memory in
- * use without garbage.
+ * group reuses heap memory of the first group's garbage. The third figure, from another program, excludes garbage.
  *
  * Also measures the latency of the health check while the clients are connected. Prints the minimum and maximum of all
  * runs, each of which starts new programs. Needs Linux.

@@ -5,7 +5,7 @@ import { requiredText, toItem } from './attributes.ts'
 import { absent, any, below, is } from './expressions.ts'
 import { createTable, type TableDependencies } from './table.ts'
 
-/** Names are hashed, because they may contain any character. */
+/** Returns the key of the item with this name. The name is hashed, because it may contain any character. */
 const keyOf = (tenant: string, name: string) => ({
   pk: `W#${tenant}#${sha256(JSON.stringify(name))}`,
   sk: '#RECEIVED',

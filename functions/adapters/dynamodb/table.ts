@@ -125,7 +125,7 @@ async function readMany(
   return keys.map(({ pk, sk }) => found.get(`${pk} ${sk}`))
 }
 
-/** Reads a batch. The store returns at most 16 MB at once, and lists the keys that are left. */
+/** Reads a batch. The store returns at most 16 MB at once, and lists the keys that it did not read. */
 async function readBatch(
   { client, tableName, retry }: Access,
   keys: readonly ItemKey[],

@@ -132,7 +132,7 @@ const canonical = (value: Json): string =>
       : one,
   )
 
-/** The model gets sources with their numbers, so the text does not repeat them. */
+/** Removes the sources from the added JSON. The model gets sources with their numbers, so the text omits them. */
 function withoutSources(added: readonly string[], structured: Json | undefined): readonly string[] {
   if (added.length === 0 || !isJsonObject(structured) || sourcesOf(structured).length === 0) return added
   const { sources: _, ...others } = structured

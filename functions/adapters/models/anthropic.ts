@@ -8,7 +8,7 @@ import { outputTokensFor } from './output-tokens.ts'
 import { createProviderModel } from './provider-model.ts'
 import type { ProviderTraits } from './provider-traits.ts'
 
-/** Models before structured outputs. */
+/** Matches the models that do not support structured outputs. */
 const WITHOUT_FORMAT = /claude-(?:instant|[123]|(?:opus|sonnet)-4-(?:0|20))/
 
 const TRAITS: Omit<ProviderTraits, 'takesFormat'> = {

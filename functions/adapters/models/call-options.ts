@@ -33,7 +33,7 @@ export function toCallOptions(
   }
 }
 
-/** Removes blank texts for providers that reject them. */
+/** Returns the stop sequences to send. Omits blank ones for providers that reject blank texts. */
 function stopSequences(stop: readonly string[] = [], { refusesBlank }: ProviderTraits): string[] | undefined {
   const sent = refusesBlank ? stop.filter((text) => text.trim() !== '') : [...stop]
   return sent.length === 0 ? undefined : sent

@@ -7,7 +7,7 @@ import type { Found, SearchResponse } from './search-bodies.ts'
 const MAX_REQUESTS = 10
 /** Documents per request if the text of each must be checked for a match. */
 const MAX_SCANNED = 200
-/** Minimum number of sessions per request. Sessions on earlier pages are omitted, and there may be many. */
+/** Minimum number of sessions per request. Many of them may be on earlier pages, and are then omitted. */
 const GROUPS_AT_ONCE = 100
 
 type Send = (body: object) => Promise<SearchResponse>

@@ -25,7 +25,7 @@ export interface Response {
   readonly body: unknown
 }
 
-/** Sends a request. Rejects only without a response; errors of the server are responses. */
+/** Sends a request. Rejects only if there is no response. An error of the server is a response. */
 export type Send = (request: Request) => Promise<Response>
 
 /** An error response of OpenSearch. */

@@ -12,7 +12,7 @@ export interface FailedRecords {
 const Invocation = z.object({ payload: z.union([z.string(), z.looseObject({})]) })
 const Event = z.object({ Records: z.array(z.unknown()) })
 
-/** Yields the batches in the bucket, ordered by key. Rejects at an unreadable batch with its key. */
+/** Yields the batches in the bucket, ordered by key. Rejects at an unreadable batch; the error names its key. */
 export async function* failedRecords({
   client,
   bucket,

@@ -32,10 +32,11 @@ const READ_AT_ONCE = 4
 const MAX_REMEMBERED_BATCHES = 5_000
 
 /**
- * Returns a function that replaces records in the batches that Lambda gave up on. `strip` returns each replacement; a
- * batch without records is deleted. The bucket contains message content, which must not outlive its session. A batch is
- * read once to find its subjects, and again only if it must change. A repeated call resumes where the previous one
- * stopped, and costs little. Resolves to true if all batches were processed. Rejects at an object that is not a batch.
+ * Returns a function that replaces records in the batches that Lambda gave up on. `strip` returns each replacement. If
+ * no record of a batch remains, the batch is deleted. The bucket contains message content, which must not outlive its
+ * session. A batch is read once to find its subjects, and again only if it must change. A repeated call resumes where
+ * the previous one stopped, and costs little. Resolves to true if all batches were processed. Rejects at an object that
+ * is not a batch.
  */
 export function createBatchStripper({ client, bucket, subjectOf }: Bucket): (stripping: Stripping) => Promise<boolean> {
   let subjects = new Map<string, ReadonlySet<string>>()

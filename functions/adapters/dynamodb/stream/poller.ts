@@ -11,7 +11,7 @@ import type { ShardDependencies, ShardReader } from './shard.ts'
  * that failed.
  */
 export interface StreamPoller {
-  /** Resolves when no record is being handled. */
+  /** Stops polling. Resolves when no record is being handled. */
   stop(): Promise<void>
 }
 

@@ -45,8 +45,8 @@ export function saysTooLong(text: string): boolean {
 const withoutCommas = (text: string): string => text.replaceAll(/(\d),(?=\d{3}\b)/g, '$1')
 
 /**
- * Match errors that name the tokens of the request and of its output. They also name the model's context, which must
- * hold both.
+ * Patterns of errors that name three numbers: the request's tokens, its output's tokens, and the model's context. The
+ * context must hold both the request and the output.
  */
 const SUMS: readonly RegExp[] = [
   // OpenAI: "you requested 9001 tokens (7001 in the messages, 2000 in the completion)", "(7001 in your prompt; 2000 for the completion)"

@@ -139,10 +139,7 @@ function requireGreater(message: AssistantMessage | undefined, header: Item): vo
     throw new TooltrailError('storage_failed', `message id ${message.id} is not greater than the last, ${head}`)
 }
 
-/**
- * Returns the actions that close these calls. `close` returns the closed state of a call. The actions fail if a client
- * has just resolved one of the calls.
- */
+/** Returns the actions that store the calls as `close` returns them. They fail if a client has just resolved a call. */
 export async function closeRows(
   { bodies }: SessionRows,
   key: SessionKey,

@@ -32,7 +32,7 @@ export const SUM_PREFIX = 'T#'
 export const dayPartitions = (tenant: string, day: string): string[] =>
   Array.from({ length: PARTITIONS }, (_, place) => `U#${tenant}#${day}#${place}`)
 
-/** Ids of API keys are hashed, because they may contain any character. */
+/** Returns the partition of an API key's usage on one day. The key's id is hashed: it may contain any character. */
 const keyPartition = (keyId: string, day: string): string => `UK#${hashOf(keyId)}#${day}`
 
 /** Prefix of the items of an owner's sessions; without an owner, of all sessions. */

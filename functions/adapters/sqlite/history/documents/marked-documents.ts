@@ -50,9 +50,9 @@ const SELECT_MARKED = `${SELECT_MESSAGES.replace('SELECT', `SELECT m.number, s.t
   JOIN sessions s ON s.number = m.session JOIN historyMarks h ON h.message = m.number WHERE m.number = ? AND s.live = 1`
 
 /**
- * Returns whether the message is unchanged and still marked as not indexed. Returns `gone` if another process has
- * indexed the message, or if its session was deleted. Documents that are indexed after a deletion would never be
- * removed. Call it inside a transaction.
+ * Returns `same` if the message is still marked as not indexed and unchanged, and `changed` if it has changed. Returns
+ * `gone` if another process has indexed the message, or if its session was deleted. Documents that are indexed after a
+ * deletion would never be removed. Call it inside a transaction.
  */
 export function stillMarked(database: Database, row: MarkedRow): 'same' | 'changed' | 'gone' {
   const now = readOne<MarkedRow>(database, SELECT_MARKED, row.number)

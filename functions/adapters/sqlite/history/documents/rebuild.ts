@@ -61,7 +61,7 @@ const endCursors = (database: Database): void =>
     write(database, 'UPDATE historyCursorSecret SET secret = hex(randomblob(16))')
   })
 
-/** Marks the next messages by number, and returns them. Call it inside a transaction. */
+/** Marks a page of messages after this number, and returns their numbers. Call it inside a transaction. */
 function markAfter(database: Database, number: number): number[] {
   const sql = `SELECT m.number FROM messages m JOIN sessions s ON s.number = m.session
     WHERE m.number > ? AND s.live = 1 ORDER BY m.number LIMIT ?`

@@ -151,8 +151,8 @@ export interface KnownWord {
 }
 
 /**
- * Removes a word from the owner if no document of the owner has it. Removes it from the tenant if no document of the
- * tenant has it.
+ * Removes each of these words from the owner if no document of the owner has the word. Removes it from the tenant if no
+ * document of the tenant has it.
  */
 function forgetWords(database: Database, rows: SessionRows, words: readonly string[]): void {
   const { tenant, owner } = audiencesOf(database, rows)

@@ -7,7 +7,7 @@ import { sessionWords } from './session-words.ts'
 
 /** Minimum length of a word in the vocabulary, in characters. */
 const MIN_WORD_CHARACTERS = 3
-/** Minimum length, in characters, from which a word's similar words are found by its first or last half. */
+/** Minimum length, in characters, of a word whose similar words are found by its first or last half. */
 const MIN_HALVED_CHARACTERS = 6
 /** Maximum number of documents that are counted for a token. The frequency of a more common token is estimated. */
 const COUNTED = 5_000

@@ -23,7 +23,7 @@ const LARGE = 256 * 1024
 
 /** Creates the reader of sessions' logs on SQLite. A deleted session looks like one that never existed. */
 export function createSqliteLogReader({ database }: { database: Database }): LogReader {
-  /** Reads the session with this number, or returns `absent` if it does not exist. */
+  /** Runs `work` with the session's number. Returns `absent` if the session does not exist. */
   const readNow = <Result>(key: SessionKey, absent: Result, work: (session: number) => Result): Result =>
     snapshot(database, () => {
       const row = findLiveSession(database, key)

@@ -27,7 +27,7 @@ export function pack(text: string): string | Uint8Array {
   return packed.byteLength < text.length ? packed : text
 }
 
-/** Returns the text that `pack` has compressed. */
+/** Returns the text from the form that `pack` returned. */
 export function unpack(stored: string | Uint8Array): string {
   if (typeof stored === 'string') return stored
   return (isZstd(stored) ? zstdDecompressSync(stored) : inflateRawSync(stored)).toString()

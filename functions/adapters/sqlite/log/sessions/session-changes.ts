@@ -81,7 +81,7 @@ export const active = (row: SessionRow, now: number): SessionRow => ({
   updatedAt: Math.max(row.updatedAt, now),
 })
 
-/** Copies the status of the latest run to the session. */
+/** Copies the run's status to the session if the run is the session's latest one. */
 export const withRun = (row: SessionRow, run: Run): SessionRow =>
   row.run === run.id ? { ...row, runStatus: runStatusCode(run.status) } : row
 

@@ -42,7 +42,7 @@ export const listGroup = (key: SessionKey, field: ListField, value: string, kind
 export const listGroups = (tenant: string, field: ListField, value: string, kind: ListClass): string[] =>
   Array.from({ length: SHARDS[field] }, (_, shard) => nameOf(tenant, field, value, kind, shard))
 
-/** Neither tenants nor values (hashes or statuses) contain a `#`. */
+/** Returns the name of a partition. Neither tenants nor values (hashes or statuses) contain a `#`. */
 const nameOf = (tenant: string, field: ListField, value: string, kind: ListClass, shard: number): string =>
   `list#${tenant}#${field}#${value}#${kind}#${shard}`
 

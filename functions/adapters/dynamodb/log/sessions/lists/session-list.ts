@@ -106,7 +106,7 @@ function mayMatch(
 }
 
 interface Comparison {
-  /** Whether the entries alone cannot decide what matches, so that rows of the sessions are read. */
+  /** Whether rows of the sessions must be read, because the entries alone cannot decide what matches. */
   readonly isNeeded: boolean
   /** Number of rows read so far, except those of matching sessions. */
   rows(): number
