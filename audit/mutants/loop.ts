@@ -141,6 +141,7 @@ export const LOOP_MUTANTS = [
       "    await withinTime(LEASE_CALL_MS, 'the store', () => leases.heartbeat(lease, next))\n    until = next\n",
       "    until = next\n    await withinTime(LEASE_CALL_MS, 'the store', () => leases.heartbeat(lease, next))\n",
     ],
+    ['an expired lease is extended', '    check() // The', '    // The'],
     ['no heartbeat', '  void every(HEARTBEAT_MS, beat)\n', ''],
     ['no look', '  void every(POLL_MS, poll)\n', ''],
     [

@@ -57,7 +57,6 @@ export function keepLease({ lease: leases, clock, logger }: Dependencies, lease:
   const [work, lost, stopped] = [new AbortController(), new AbortController(), new AbortController()]
   const { startWatchdog, isStalled } = createWatchdogs(clock)
   let until = lease.until
-
   function lose(cause?: unknown): LeaseLost {
     const why = cause instanceof LeaseLost ? cause : new LeaseLost(lease.session, lease.generation, cause)
     for (const one of [work, lost]) one.abort(why)
@@ -79,6 +78,7 @@ export function keepLease({ lease: leases, clock, logger }: Dependencies, lease:
     work.signal.throwIfAborted()
   }
   async function beat(): Promise<void> {
+    check() // The lease of a suspended process may have expired. A heartbeat would then delay the next holder.
     if (isStalled()) throw lose(new Error('the work is stalled'))
     const next = clock.now() + LEASE_MS
     await withinTime(LEASE_CALL_MS, 'the store', () => leases.heartbeat(lease, next))

@@ -3,6 +3,7 @@ import { createSystemClock } from '../../../../functions/adapters/memory/system-
 import { keepLease, RunCancelled } from '../../../../functions/agent/loop/writer/lease-keeper.ts'
 import type { LeaseKeeper } from '../../../../functions/agent/loop/writer/lease-keeper.ts'
 import { LeaseLost } from '../../../../functions/domain/errors.ts'
+import { HEARTBEAT_MS, LEASE_MS } from '../../../../functions/domain/session.ts'
 import type { Lease, SessionHeader } from '../../../../functions/domain/session.ts'
 import type { Clock } from '../../../../functions/ports/clock.ts'
 import type { RunLease } from '../../../../functions/ports/run-lease.ts'
@@ -148,6 +149,15 @@ function virtualClock(): Clock {
     })
   return { now: () => Date.now(), sleep }
 }
+
+test('a process that was suspended until its lease expired sends no heartbeat', async () => {
+  let beats = 0
+  const { signal } = keep({ heartbeat: async () => void beats++ }, virtualClock())
+  vi.setSystemTime(Date.now() + LEASE_MS)
+  await vi.advanceTimersByTimeAsync(HEARTBEAT_MS)
+  expect(signal.reason).toBeInstanceOf(LeaseLost)
+  expect(beats).toBe(0)
+})
 
 test.each<[string, () => Promise<never>, milliseconds: number]>([
   ['fails', down, 1_100],
