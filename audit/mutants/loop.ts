@@ -173,7 +173,7 @@ export const LOOP_MUTANTS = [
       'await leases.readHeader(lease)',
     ],
     ['looks every 5 s', 'const POLL_MS = 500', 'const POLL_MS = 5_000'],
-    ['stopping ends nothing', 'stop: () => stopped.abort()', 'stop: () => undefined'],
+    ['stopping ends nothing', 'stop: () => stopped.abort(STOPPED)', 'stop: () => undefined'],
   ]),
   ...inFile('functions/agent/loop/writer/retrying-store.ts', [
     [

@@ -95,6 +95,20 @@ export const OUTSIDE_MUTANTS = [
       'if (!page.more || after === undefined) return',
     ],
   ]),
+  ...inFile('functions/adapters/sqlite/log/sessions/session-rows.ts', [
+    [
+      'the log of a deleted session is read',
+      'WHERE tenant = ? AND session = ? AND live = 1',
+      'WHERE tenant = ? AND session = ?',
+    ],
+  ]),
+  ...inFile('functions/adapters/sqlite/log/messages/message-rows.ts', [
+    [
+      'a message of a deleted session is read',
+      'WHERE tenant = ? AND session = ? AND live = 1) AND m.id',
+      'WHERE tenant = ? AND session = ?) AND m.id',
+    ],
+  ]),
   ...inFile('functions/adapters/sqlite/log/messages/log-import.ts', [
     [
       'an import is stored beside a run',

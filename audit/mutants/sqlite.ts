@@ -264,11 +264,6 @@ export const SQLITE_MUTANTS = [
   ]),
   ...inFile('functions/adapters/sqlite/log/messages/log-reader.ts', [
     [
-      'deleted sessions are read',
-      'const row = findLiveSession(database, key)\n      return row === undefined ? absent',
-      'const row = findSession(database, key)\n      return row === undefined ? absent',
-    ],
-    [
       'a page never tells that there is more',
       'return { messages: page.entries, more: true }',
       'return { messages: page.entries, more: false }',

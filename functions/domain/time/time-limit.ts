@@ -1,6 +1,11 @@
 /** Limit of the platform's timers: 24.8 days. A longer timer would fire at once. */
 export const MAX_TIMER_MS = 2 ** 31 - 1
 
+/**
+ * The reason of an abort whose reason is not read. `abort()` without a reason creates a `DOMException` with a stack each time.
+ */
+export const STOPPED = new Error('stopped')
+
 export interface TimeLimit {
   /** Aborts with the reason of the work's signal, or with the timeout error. */
   readonly signal: AbortSignal
@@ -31,19 +36,19 @@ export function limitTime(signal: AbortSignal, milliseconds: number, late: () =>
   }
 }
 
-/** The result of `work`. If the signal aborts first, rejects with its reason, and the work is abandoned. */
-export async function raceAbort<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
-  let stop: (() => void) | undefined
-  const aborted = new Promise<never>((_resolve, reject) => {
-    stop = () => reject(signal.reason as Error)
+/**
+ * The result of `work`. If the signal aborts first, rejects with its reason, and the work is abandoned. Work that has
+ * settled before the abort wins.
+ */
+export function raceAbort<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    // The microtask runs after the reactions to work that has settled already.
+    const stop = (): void => queueMicrotask(() => reject(signal.reason as Error))
+    const end = (): void => signal.removeEventListener('abort', stop)
     signal.addEventListener('abort', stop)
+    onSettled(work, end, { resolve, reject })
     if (signal.aborted) stop()
   })
-  try {
-    return await Promise.race([work, aborted])
-  } finally {
-    if (stop !== undefined) signal.removeEventListener('abort', stop)
-  }
 }
 
 /** An operation did not finish in time; its outcome is unknown. */
@@ -60,11 +65,29 @@ export async function withinTime<Result>(
   who: string,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  const late = new AbortController()
-  const timer = setTimeout(() => late.abort(new TimedOut(who, milliseconds)), Math.min(milliseconds, MAX_TIMER_MS))
-  try {
-    return await raceAbort(work(), late.signal)
-  } finally {
-    clearTimeout(timer)
-  }
+  const result = work()
+  return new Promise((resolve, reject) => {
+    const late = (): void => reject(new TimedOut(who, milliseconds))
+    const timer = setTimeout(late, Math.min(milliseconds, MAX_TIMER_MS))
+    onSettled(result, () => clearTimeout(timer), { resolve, reject })
+  })
+}
+
+interface Settling<Result> {
+  resolve(result: Result): void
+  reject(error: unknown): void
+}
+
+/** Calls `end` when the work has settled, then passes its outcome on. */
+function onSettled<Result>(work: Promise<Result>, end: () => void, { resolve, reject }: Settling<Result>): void {
+  work.then(
+    (result) => {
+      end()
+      resolve(result)
+    },
+    (error: unknown) => {
+      end()
+      reject(error)
+    },
+  )
 }

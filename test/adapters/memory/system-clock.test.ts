@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import { expect, test } from 'vitest'
 import { createSystemClock } from '../../../functions/adapters/memory/system-clock.ts'
 
@@ -19,4 +20,10 @@ test('a sleep that is aborted rejects at once with the reason of the signal', as
   setTimeout(() => stop.abort(reason), 5)
   await expect(clock.sleep(60_000, stop.signal)).rejects.toBe(reason)
   await expect(clock.sleep(60_000, stop.signal)).rejects.toBe(reason)
+})
+
+test('a sleep that has ended leaves no listener on the signal', async () => {
+  const { signal } = new AbortController()
+  await clock.sleep(1, signal)
+  expect(getEventListeners(signal, 'abort')).toEqual([])
 })

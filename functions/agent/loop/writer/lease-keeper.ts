@@ -4,7 +4,7 @@ import type { Lease, SessionHeader } from '../../../domain/session.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { Logger } from '../../../ports/logger.ts'
 import type { RunLease } from '../../../ports/run-lease.ts'
-import { withinTime } from '../../../domain/time/time-limit.ts'
+import { STOPPED, withinTime } from '../../../domain/time/time-limit.ts'
 
 /** Interval between two reads of the header, in milliseconds. Limits the time until a cancel is noticed. */
 const POLL_MS = 500
@@ -110,7 +110,7 @@ export function keepLease({ lease: leases, clock, logger }: Dependencies, lease:
     giveUp: lose,
     poll,
     check,
-    stop: () => stopped.abort(),
+    stop: () => stopped.abort(STOPPED),
   }
 }
 

@@ -6,6 +6,7 @@ import type { Accepted, Placement } from '../../../agent/service/agent-service.t
 import { eventId, type RunEvent } from '../../../domain/events.ts'
 import type { Message } from '../../../domain/messages/message.ts'
 import type { SessionKey } from '../../../domain/session.ts'
+import { STOPPED } from '../../../domain/time/time-limit.ts'
 import type { AppDependencies, AppEnv, RouteDependencies } from '../../dependencies.ts'
 import { isEventStream, streamEvents } from '../../streaming/event-stream.ts'
 import { bytesResponse } from '../../streaming/json-response.ts'
@@ -187,10 +188,10 @@ async function waitForRun(
   const { service, clock, reader, stopping } = dependencies
   const over = new AbortController()
   const signal = AbortSignal.any([over.signal, c.get('request').signal, stopping(), call.signal])
-  if (milliseconds === 0) over.abort()
+  if (milliseconds === 0) over.abort(STOPPED)
   else
     void clock.sleep(milliseconds, signal).then(
-      () => over.abort(),
+      () => over.abort(STOPPED),
       () => undefined,
     )
   try {
@@ -204,7 +205,7 @@ async function waitForRun(
       if (!signal.aborted) await clock.sleep(RESUME_POLL_MS, signal).catch(() => undefined)
     }
   } finally {
-    over.abort()
+    over.abort(STOPPED)
   }
 }
 

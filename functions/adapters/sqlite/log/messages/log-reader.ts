@@ -5,13 +5,13 @@ import { createPage, messageLength, runLength } from '../../../../log/message-le
 import type { LogReader, MessageQuery } from '../../../../ports/log-reader.ts'
 import { roleCode, runStatusCode } from '../codes.ts'
 import { findContext } from '../sessions/contexts.ts'
-import { readEach, snapshot, type Database } from '../../database.ts'
+import { readEach, reading, snapshot, type Database } from '../../database.ts'
 import { toColumn } from '../../exact-text.ts'
-import { findMessage, messageOf, SELECT_MESSAGES, type MessageRow } from './message-rows.ts'
+import { findLiveMessage, messageOf, SELECT_MESSAGES, type MessageRow } from './message-rows.ts'
 import { findReplacements } from '../runs/replacement-rows.ts'
 import { findRun, queuedRuns, runOf, SELECT_RUNS, steeringRuns, type RunRow } from '../runs/run-rows.ts'
 import { readNumbers } from './source-rows.ts'
-import { findLiveSession } from '../sessions/session-rows.ts'
+import { findLiveNumber } from '../sessions/session-rows.ts'
 
 type Value = string | number
 
@@ -26,8 +26,8 @@ export function createSqliteLogReader({ database }: { database: Database }): Log
   /** Runs `work` with the session's number. Returns `absent` if the session does not exist. */
   const readNow = <Result>(key: SessionKey, absent: Result, work: (session: number) => Result): Result =>
     snapshot(database, () => {
-      const row = findLiveSession(database, key)
-      return row === undefined ? absent : work(row.number)
+      const number = findLiveNumber(database, key)
+      return number === undefined ? absent : work(number)
     })
   const read = async <Result>(...given: Parameters<typeof readNow<Result>>): Promise<Result> => readNow(...given)
   /** SQLite never yields to the event loop by itself, so the reader yields after a large read. */
@@ -51,7 +51,7 @@ export function createSqliteLogReader({ database }: { database: Database }): Log
       read(key, { numbered: [], more: false }, (session) => readNumbers(database, session, query)),
     async message(key, id) {
       while (turn !== undefined) await turn
-      const message = readNow(key, undefined, (session) => findMessage(database, session, id))
+      const message = reading(database, () => findLiveMessage(database, key, id)?.message)
       if (message !== undefined) await afterLarge([message])
       return message
     },

@@ -77,15 +77,24 @@ export function findMessage(database: Database, session: number, id: string): Me
   return row && messageOf(row)
 }
 
-/** Returns the tool message with this id in a live session, and the session's number, with one statement. */
-export function findLiveCall(
+/** Returns the message with this id in a live session, and the session's number, with one statement. */
+export function findLiveMessage(
   database: Database,
   { tenant, session }: SessionKey,
   id: string,
-): { readonly session: number; readonly call: ToolMessage } | undefined {
+): { readonly session: number; readonly message: Message } | undefined {
   const row = readOne<MessageRow & { readonly session: number }>(database, SELECT_LIVE_MESSAGE, tenant, session, id)
-  const call = row && messageOf(row)
-  return row !== undefined && call?.role === 'tool' ? { session: row.session, call } : undefined
+  return row && { session: row.session, message: messageOf(row) }
+}
+
+/** Returns the tool message with this id in a live session, and the session's number, with one statement. */
+export function findLiveCall(
+  database: Database,
+  key: SessionKey,
+  id: string,
+): { readonly session: number; readonly call: ToolMessage } | undefined {
+  const found = findLiveMessage(database, key, id)
+  return found?.message.role === 'tool' ? { session: found.session, call: found.message } : undefined
 }
 
 /** Returns the tool message with this id in this session. */

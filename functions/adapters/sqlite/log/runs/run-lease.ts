@@ -10,7 +10,14 @@ import { leaseOwnerOf } from './process-leases.ts'
 import { findRun, queuedRuns, saveRun } from './run-rows.ts'
 import { heldSession, leased, leaseOf, released, atStart, wasReleased, withRun } from '../sessions/session-changes.ts'
 import { counted } from '../sessions/session-outline.ts'
-import { findLiveSession, findSession, headerOf, saveSession, type SessionRow } from '../sessions/session-rows.ts'
+import {
+  findHeader,
+  findLiveSession,
+  findSession,
+  headerOf,
+  saveSession,
+  type SessionRow,
+} from '../sessions/session-rows.ts'
 
 /** Minimum interval at which heartbeats also move `due`. */
 const DUE_STEP_MS = 60_000
@@ -30,10 +37,7 @@ export function createSqliteRunLease(dependencies: LogDependencies): RunLease {
 }
 
 function readHeader(database: Database, key: SessionKey): SessionHeader | undefined {
-  return reading(database, () => {
-    const row = findSession(database, key)
-    return row && headerOf(row)
-  })
+  return reading(database, () => findHeader(database, key))
 }
 
 function start(dependencies: LogDependencies, seen: SessionHeader, owner: string): Promise<Started | undefined> {

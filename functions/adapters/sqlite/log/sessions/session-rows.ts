@@ -38,6 +38,28 @@ export interface SessionRow extends SessionKey {
   readonly source: string | null
 }
 
+/** The columns of the header. */
+const HEADER_COLUMNS = [
+  'tenant',
+  'session',
+  'live',
+  'generation',
+  'leaseOwner',
+  'leaseUntil',
+  'activeRun',
+  'paused',
+  'waiting',
+  'queued',
+  'tail',
+  'head',
+  'cancelRun',
+  'cancelReason',
+  'takeovers',
+  'due',
+] as const satisfies readonly (keyof SessionRow)[]
+
+type HeaderRow = Pick<SessionRow, (typeof HEADER_COLUMNS)[number]>
+
 /** Writes only the columns that differ. Indexes of the other columns are not changed. */
 export function saveSession(database: Database, before: SessionRow, after: SessionRow): void {
   const names = Object.keys(after) as (keyof SessionRow)[]
@@ -50,6 +72,19 @@ export function saveSession(database: Database, before: SessionRow, after: Sessi
 /** Returns the session's row, live or tombstone. */
 export function findSession(database: Database, key: SessionKey): SessionRow | undefined {
   return readOne(database, 'SELECT * FROM sessions WHERE tenant = ? AND session = ?', key.tenant, key.session)
+}
+
+/** Returns the number of a live session; undefined if it is unknown or deleted. */
+export function findLiveNumber(database: Database, { tenant, session }: SessionKey): number | undefined {
+  const sql = 'SELECT number FROM sessions WHERE tenant = ? AND session = ? AND live = 1'
+  return readOne<Pick<SessionRow, 'number'>>(database, sql, tenant, session)?.number
+}
+
+/** Returns the coordination state of a session, live or tombstone. */
+export function findHeader(database: Database, { tenant, session }: SessionKey): SessionHeader | undefined {
+  const sql = `SELECT ${HEADER_COLUMNS.join(', ')} FROM sessions WHERE tenant = ? AND session = ?`
+  const row = readOne<HeaderRow>(database, sql, tenant, session)
+  return row && headerOf(row)
 }
 
 /** Returns the row of a live session; undefined if it is unknown or deleted. */
@@ -69,7 +104,7 @@ export function liveSession(database: Database, key: SessionKey): SessionRow {
 }
 
 /** Returns the coordination state of a row. */
-export function headerOf(row: SessionRow): SessionHeader {
+export function headerOf(row: HeaderRow): SessionHeader {
   return {
     tenant: row.tenant,
     session: row.session,
