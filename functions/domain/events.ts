@@ -63,16 +63,17 @@ export type StoredEvent =
   | ContextEvent
   | WarningEvent
 
-export type DeltaEvent = EventBase & { readonly round: number } & (
-    | { readonly type: 'text.delta' | 'reasoning.delta'; readonly part: number; readonly text: string }
-    | {
-        readonly type: 'tool_call.delta'
-        readonly sequence: number
-        readonly toolCallId: string
-        readonly toolName: string
-        readonly arguments: string
-      }
-  )
+/** A piece of a completion that a model streams. */
+export type Delta =
+  | { readonly type: 'text.delta' | 'reasoning.delta'; readonly part: number; readonly text: string }
+  | {
+      readonly type: 'tool_call.delta'
+      readonly sequence: number
+      readonly toolCallId: string
+      readonly toolName: string
+      readonly arguments: string
+    }
+export type DeltaEvent = EventBase & { readonly round: number } & Delta
 /** The progress that a call's tool reports. It is provisional, like a delta, and not part of the result. */
 export interface CallProgress {
   readonly progress: number

@@ -30,5 +30,5 @@ export type JsonObject = { readonly [key: string]: Json | undefined }
 export const isExactNumber = (value: unknown): value is ExactNumber => JSON.isRawJSON(value)
 
 /** Whether a value is a JSON object. Lists, null and exact numbers, which are objects for JavaScript, are not. */
-export const isJsonObject = (value: Json | undefined): value is JsonObject =>
+export const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !isExactNumber(value)

@@ -50,3 +50,7 @@ export function createPage<Entry>(
     },
   }
 }
+
+/** Returns the characters of the content of all messages. */
+export const totalLength = (messages: readonly Message[]): number =>
+  messages.reduce((sum, message) => sum + messageLength(message), 0)

@@ -1,3 +1,4 @@
+import type { Delta } from '../domain/events.ts'
 import type { AssistantPart, RunErrorCode, ToolCall } from '../domain/messages/message.ts'
 import type { ModelRequest } from '../domain/model-request.ts'
 import type { Usage } from '../domain/usage/usage.ts'
@@ -16,14 +17,7 @@ export interface Completion {
 }
 
 export type ModelEvent =
-  | { readonly type: 'text.delta' | 'reasoning.delta'; readonly part: number; readonly text: string }
-  | {
-      readonly type: 'tool_call.delta'
-      readonly sequence: number
-      readonly toolCallId: string
-      readonly toolName: string
-      readonly arguments: string
-    }
+  | Delta
   /** Always the last event of a stream that does not reject. */
   | { readonly type: 'completion'; readonly completion: Completion }
 

@@ -1,23 +1,26 @@
 import type { JsonObject } from '../domain/json.ts'
 import type { SessionContext, Summary, SummaryWork } from '../domain/context.ts'
-import type { ForkedFrom, Session, SessionHeader, SessionKey, SessionLabel } from '../domain/session.ts'
+import type { Session, SessionHeader, SessionKey, SessionLabel } from '../domain/session.ts'
 import type { SessionConditions, SessionFilter } from '../domain/session-filter.ts'
-import type { SessionTitle, TitleSource } from '../domain/session-title.ts'
+import type { SessionTitle } from '../domain/session-title.ts'
 import type { UsageAccount } from '../domain/usage/usage-count.ts'
 import type { NewRun } from './run-inbox.ts'
 
-export interface NewSession extends SessionKey {
-  readonly agent: string
-  readonly owner?: string
-  readonly user?: string
-  readonly title?: string
-  /** The source of `title`. Default: `given`. */
-  readonly titleSource?: TitleSource
-  readonly instructions?: string
-  readonly metadata: JsonObject
-  readonly ownerBound?: true
-  readonly byChannel?: true
-  readonly forkedFrom?: ForkedFrom
+type GivenField =
+  | keyof SessionKey
+  | 'agent'
+  | 'owner'
+  | 'user'
+  | 'title'
+  | 'titleSource'
+  | 'instructions'
+  | 'metadata'
+  | 'ownerBound'
+  | 'byChannel'
+  | 'forkedFrom'
+
+/** A session to create. The default of `titleSource` is `given`. */
+export interface NewSession extends Pick<Session, GivenField> {
   /**
    * Set if the session was created for a copy of a log. The session expires `COPY_EXPIRY_MS` after the last step of the copy,
    * until the copy is complete or the session has a run (`ImportStep.isPartOfCopy`).

@@ -1,4 +1,4 @@
-import { isExactNumber } from '../../domain/json.ts'
+import { isJsonObject } from '../../domain/json.ts'
 import { readJson } from '../../log/json/exact-json.ts'
 import { jsonFault } from '../../log/json/json-size.ts'
 
@@ -12,9 +12,7 @@ export function exactArguments(raw: string): object | undefined {
   if (jsonFault(raw) !== undefined) return undefined
   try {
     const value = readJson(raw)
-    return typeof value === 'object' && value !== null && !Array.isArray(value) && !isExactNumber(value)
-      ? value
-      : undefined
+    return isJsonObject(value) ? value : undefined
   } catch {
     return undefined
   }

@@ -1,6 +1,6 @@
 import type { Message } from '../../domain/messages/message.ts'
 import type { SessionKey } from '../../domain/session.ts'
-import { messageLength } from '../../log/message-length.ts'
+import { totalLength } from '../../log/message-length.ts'
 import type { LogReader } from '../../ports/log-reader.ts'
 
 /** The part of a log around a message. */
@@ -35,21 +35,18 @@ export async function readAround(
   const wanted = from.more ? Math.floor(limit / 2) : limit - from.messages.length
   // At least one message is read, to find out whether older messages exist.
   const falling = { order: 'descending', before: around, limit: Math.max(1, wanted) } as const
-  const left = maxCharacters - lengthOf(from.messages)
+  const left = maxCharacters - totalLength(from.messages)
   const before = await reader.messages(key, { ...falling, mostCharacters: Math.max(0, left) })
   const older = before.messages.slice(0, wanted)
   const window = { older, hasOlder: before.more || older.length < before.messages.length }
   const missing = limit - older.length - from.messages.length
   const last = from.messages.at(-1)
-  const isFilled = window.hasOlder || !from.more || missing === 0 || left <= lengthOf(older)
+  const isFilled = window.hasOlder || !from.more || missing === 0 || left <= totalLength(older)
   if (isFilled || last === undefined) return { ...window, newer: from.messages, hasNewer: from.more }
   const further = { order: 'ascending', after: last.id, limit: missing } as const
-  const rest = await reader.messages(key, { ...further, mostCharacters: left - lengthOf(older) })
+  const rest = await reader.messages(key, { ...further, mostCharacters: left - totalLength(older) })
   return { ...window, newer: [...from.messages, ...rest.messages], hasNewer: rest.more }
 }
-
-const lengthOf = (messages: readonly Message[]): number =>
-  messages.reduce((sum, message) => sum + messageLength(message), 0)
 
 /** A string that sorts directly before an id: greater than all smaller ids. */
 const justBefore = (id: string): string => `${id.slice(0, -1)}${String.fromCharCode(id.charCodeAt(id.length - 1) - 1)}~`

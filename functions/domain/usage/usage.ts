@@ -14,6 +14,16 @@ export interface Usage {
   readonly provider?: JsonObject
 }
 
+/** The token counts of a usage. Adapters store them in this order. */
+export const TOKEN_COUNTS = [
+  'inputTokens',
+  'cachedInputTokens',
+  'cacheWriteTokens',
+  'outputTokens',
+  'reasoningTokens',
+  'totalTokens',
+] as const satisfies readonly (keyof Usage)[]
+
 export const NO_USAGE: Usage = {
   inputTokens: null,
   cachedInputTokens: null,

@@ -1,7 +1,6 @@
 import { z } from '@hono/zod-openapi'
 import { SESSION_PATTERN, ULID_PATTERN } from '../../domain/ids.ts'
-import { isExactNumber } from '../../domain/json.ts'
-import type { JsonObject } from '../../domain/json.ts'
+import { isJsonObject, type JsonObject } from '../../domain/json.ts'
 
 /** Limit of the metadata's JSON, in bytes. */
 const METADATA_LIMIT = 16 * 1024
@@ -33,23 +32,20 @@ export const moment = z
   )
   .openapi({ type: 'string', example: '2026-11-14T00:00:00Z' })
 
-export const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && !isExactNumber(value)
-
 /** Any JSON object. */
 export const jsonObject = z
-  .custom<JsonObject>(isObject, 'must be an object')
+  .custom<JsonObject>(isJsonObject, 'must be an object')
   .openapi({ type: 'object', additionalProperties: true })
 
 /** The caller's own fields, stored and returned unchanged. */
 export const metadata = z
-  .custom<JsonObject>(isObject, 'must be an object')
+  .custom<JsonObject>(isJsonObject, 'must be an object')
   .refine((value) => JSON.stringify(value).length <= METADATA_LIMIT, 'must have at most 16 KB of JSON')
   .openapi({ type: 'object', additionalProperties: true, example: { ticket: 'T-1' } })
 
 const MAX_TEXTS = 64
 const isTexts = (value: unknown): value is Record<string, string> =>
-  isObject(value) &&
+  isJsonObject(value) &&
   Object.keys(value).length <= MAX_TEXTS &&
   Object.entries(value).every(([name, text]) => name.length <= 64 && typeof text === 'string' && text.length <= 512)
 

@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { isJsonObject } from '../../domain/json.ts'
-import type { Json, JsonObject } from '../../domain/json.ts'
+import { isJsonObject, type JsonObject } from '../../domain/json.ts'
 import { schemaFault } from '../json/argument-schema.ts'
 
 /** Limit of the values in one schema, because each step of a run reads the schema. */
@@ -15,14 +14,12 @@ export const valuesIn = (value: unknown): number =>
 
 /** The schema of an answer. Its size, depth and cost are bounded. */
 const answerSchema = () =>
-  z
-    .custom<JsonObject>((value) => isJsonObject(value as Json), 'must be an object')
-    .superRefine((schema, context) => {
-      const fault = schemaFault(schema)
-      if (fault !== undefined) context.addIssue({ code: 'custom', path: [...fault.path], message: fault.message })
-      else if (valuesIn(schema) > MAX_SCHEMA_VALUES)
-        context.addIssue({ code: 'custom', message: `must have at most ${MAX_SCHEMA_VALUES} values` })
-    })
+  z.custom<JsonObject>(isJsonObject, 'must be an object').superRefine((schema, context) => {
+    const fault = schemaFault(schema)
+    if (fault !== undefined) context.addIssue({ code: 'custom', path: [...fault.path], message: fault.message })
+    else if (valuesIn(schema) > MAX_SCHEMA_VALUES)
+      context.addIssue({ code: 'custom', message: `must have at most ${MAX_SCHEMA_VALUES} values` })
+  })
 
 /**
  * Creates the fields of a format with a schema. Chat Completions nests them one level deeper. Each call creates new

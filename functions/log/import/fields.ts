@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { ImportRefused } from '../../domain/messages/closed-message.ts'
-import { isExactNumber } from '../../domain/json.ts'
-import type { JsonObject } from '../../domain/json.ts'
+import { isJsonObject, type JsonObject } from '../../domain/json.ts'
 import { faultsOf } from '../faults.ts'
 import { withPlainNumbers } from '../json/exact-json.ts'
 
@@ -20,10 +19,7 @@ export const time = z
 
 const inRange = (milliseconds: number): boolean => milliseconds >= 0 && milliseconds <= LATEST
 
-export const jsonObject = z.custom<JsonObject>(
-  (value) => typeof value === 'object' && value !== null && !Array.isArray(value) && !isExactNumber(value),
-  'must be an object',
-)
+export const jsonObject = z.custom<JsonObject>(isJsonObject, 'must be an object')
 
 /** Wraps the schema of a number that the program computes with. It accepts every spelling of the number. */
 export const numeric = <Schema extends z.ZodType>(schema: Schema) => z.preprocess(withPlainNumbers, schema)

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../domain/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
 
 /** Maximum number of objects and lists in the schema, including the schema itself. */
 const MAX_NODES = 2_000
@@ -60,9 +60,6 @@ class Fault extends Error {
   }
 }
 
-const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 /** Returns all objects of the schema that may be schemas. */
 function collect(root: JsonObject): Node[] {
   const found: Node[] = []
@@ -104,7 +101,7 @@ function resolveReferences(root: JsonObject, nodes: readonly Node[]): Map<JsonOb
       if (++references > MAX_REFERENCES)
         throw new Fault([...path, keyword], `is one reference too many: at most ${MAX_REFERENCES}`)
       const target = resolve(root, named, reference)
-      if (isObject(target)) targets.set(value, [...(targets.get(value) ?? []), target])
+      if (isJsonObject(target)) targets.set(value, [...(targets.get(value) ?? []), target])
     }
   }
   return targets
@@ -121,7 +118,7 @@ function resolve(root: JsonObject, named: ReadonlyMap<string, JsonObject>, refer
     if (typeof at !== 'object' || at === null || !Object.hasOwn(at, name)) return undefined
     at = (at as JsonObject)[name]
   }
-  return typeof at === 'boolean' || isObject(at) ? at : undefined
+  return typeof at === 'boolean' || isJsonObject(at) ? at : undefined
 }
 
 function unescaped(step: string): string {
@@ -162,8 +159,8 @@ function appliedBy(schema: JsonObject): JsonObject[] {
     const list = schema[keyword]
     return Array.isArray(list) ? (list as readonly Json[]) : []
   })
-  const dependent = isObject(schema['dependentSchemas']) ? Object.values(schema['dependentSchemas']) : []
+  const dependent = isJsonObject(schema['dependentSchemas']) ? Object.values(schema['dependentSchemas']) : []
   return [...listed, ...SAME_VALUE.map((keyword) => schema[keyword]), ...dependent].filter((one) =>
-    isObject(one),
+    isJsonObject(one),
   ) as JsonObject[]
 }

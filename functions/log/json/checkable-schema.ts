@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../domain/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
 
 /**
  * Limits for regular expressions: maximum characters of one pattern, and maximum uses of `\p{…}` in the whole schema. Each use
@@ -74,15 +74,12 @@ function draftOf({ $schema }: JsonObject): Draft {
   return $schema.includes('2019-09') ? '2019-09' : '2020-12'
 }
 
-const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 const isNames = (value: Json): boolean => Array.isArray(value) && value.every((name) => typeof name === 'string')
 
 function readSchema(from: Json | undefined, reading: Reading): JsonObject | boolean {
   if (typeof from === 'boolean') return from
   if (from === null || from === undefined) return true
-  if (!isObject(from)) {
+  if (!isJsonObject(from)) {
     reading.isPartial = true
     return true
   }
@@ -123,7 +120,7 @@ function readKeyword(key: string, value: Json, reading: Reading): Json | undefin
       return typeof value === 'number' || typeof value === 'boolean' ? value : undefined
     case 'dependencies':
     case 'dependentRequired':
-      return isObject(value) ? readDependencies(value, reading) : undefined
+      return isJsonObject(value) ? readDependencies(value, reading) : undefined
     default:
       return value
   }
@@ -132,7 +129,7 @@ function readKeyword(key: string, value: Json, reading: Reading): Json | undefin
 function readMap(key: string, value: Json, reading: Reading): Json | undefined {
   // PHP writes an empty object as an empty list.
   if (Array.isArray(value) && value.length === 0) return {}
-  if (!isObject(value)) return undefined
+  if (!isJsonObject(value)) return undefined
   if (key === 'patternProperties' && !Object.keys(value).every((name) => compiles(name, reading))) return undefined
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, readSchema(one, reading)]))
 }

@@ -1,11 +1,8 @@
-import type { Json, JsonObject } from '../../domain/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
 
 const MAPS = ['properties', 'patternProperties', '$defs', 'definitions', 'dependencies']
 const LISTS = ['allOf', 'anyOf', 'oneOf']
 const SCHEMAS = ['additionalProperties', 'additionalItems', 'items', 'contains', 'not', 'if', 'then', 'else']
-
-const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /**
  * Returns the schema in a form that a provider package can parse. OpenAI's package throws for a null in the place of a
@@ -26,10 +23,10 @@ export function parsableSchema(schema: JsonObject): JsonObject {
 
 /** Replaces a value that is not a schema by the schema that allows everything. */
 const readDefinition = (value: Json): Json =>
-  isObject(value) ? parsableSchema(value) : typeof value === 'boolean' ? value : {}
+  isJsonObject(value) ? parsableSchema(value) : typeof value === 'boolean' ? value : {}
 
 function readMap(map: Json | undefined): Json | undefined {
-  if (!isObject(map)) return undefined
+  if (!isJsonObject(map)) return undefined
   const entries = Object.entries(map).map(
     ([name, one]) => [name, Array.isArray(one) ? one : readDefinition(one ?? null)] as const,
   )
@@ -44,9 +41,9 @@ function readList(list: Json | undefined): Json | undefined {
 
 function readSchema(value: Json | undefined): Json | undefined {
   if (Array.isArray(value)) return readList(value)
-  return isObject(value) ? parsableSchema(value) : typeof value === 'boolean' ? value : undefined
+  return isJsonObject(value) ? parsableSchema(value) : typeof value === 'boolean' ? value : undefined
 }
 
 /** Drops a schema for property names whose type is not `string`, because OpenAI's package rejects it. */
 const readNames = (names: Json | undefined): Json | undefined =>
-  isObject(names) && (names['type'] === undefined || names['type'] === 'string') ? parsableSchema(names) : undefined
+  isJsonObject(names) && (names['type'] === undefined || names['type'] === 'string') ? parsableSchema(names) : undefined

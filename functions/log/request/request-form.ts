@@ -3,7 +3,7 @@ import { definedFields } from '../../domain/defined-fields.ts'
 import { sha256 } from '../../domain/hash.ts'
 import type { AssistantMessage, UserMessage } from '../../domain/messages/message.ts'
 import { fullModelName, isSameModel } from '../../domain/model-name.ts'
-import { isExactNumber } from '../../domain/json.ts'
+import { isJsonObject } from '../../domain/json.ts'
 import type { RequestMessage } from '../../domain/model-request.ts'
 import { mediaText } from '../formats/media-text.ts'
 import { readJson } from '../json/exact-json.ts'
@@ -151,8 +151,7 @@ const isBlank = (part: RequestMessage['parts'][number]): boolean => part.type ==
 
 function isObject(text: string): boolean {
   try {
-    const value: unknown = readJson(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value) && !isExactNumber(value)
+    return isJsonObject(readJson(text))
   } catch {
     return false
   }

@@ -5,7 +5,7 @@ import { outputTokensOf } from '../../adapters/models/models.ts'
 import { DEFAULT_CONSOLIDATION, DEFAULT_POLICIES, MAX_OFFLOAD_BYTES } from '../../domain/agent.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import type { Agent, Consolidation } from '../../domain/agent.ts'
-import { isExactNumber } from '../../domain/json.ts'
+import { isJsonObject } from '../../domain/json.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import { DELEGATE_TOOL, teamFault } from '../../domain/runs/team.ts'
 import { responseFormat } from '../../log/formats/response-format.ts'
@@ -188,16 +188,13 @@ function readSettings(text: string): unknown {
   const plain = withPlainNumbers(exact)
   const [webhooks, copies] = [fieldOf(exact, 'webhooks'), fieldOf(plain, 'webhooks')]
   for (const [name, copy] of Object.entries(copies))
-    if (isObject(copy) && isObject(copy['when'])) Object.assign(copy, { when: fieldOf(webhooks, name)['when'] })
+    if (isJsonObject(copy) && isJsonObject(copy['when'])) Object.assign(copy, { when: fieldOf(webhooks, name)['when'] })
   return plain
 }
 
-const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && !isExactNumber(value)
-
 function fieldOf(value: Json | undefined, name: string): JsonObject {
-  const field = isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
-  return isObject(field) ? field : {}
+  const field = isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
+  return isJsonObject(field) ? field : {}
 }
 
 /** Returns the agents by name. Missing fields get their defaults. A `default` agent is always included. */

@@ -3,7 +3,7 @@ import type { ToolMessage } from '../../../domain/messages/message.ts'
 import type { Run } from '../../../domain/runs/run.ts'
 import type { SessionKey } from '../../../domain/session.ts'
 import { TooltrailError } from '../../../domain/errors.ts'
-import type { Usage } from '../../../domain/usage/usage.ts'
+import { TOKEN_COUNTS, type Usage } from '../../../domain/usage/usage.ts'
 import type { LogReader } from '../../../ports/log-reader.ts'
 import type { AppDependencies } from '../../dependencies.ts'
 import { findRun, withArguments } from '../../v1/runs/resource.ts'
@@ -156,13 +156,5 @@ function usageSince(used: Usage, before: Usage | undefined): Usage {
   if (before === undefined) return used
   const since = (now: number | null, then: number | null): number | null =>
     now === null ? null : Math.max(0, now - (then ?? 0))
-  const fields = [
-    'inputTokens',
-    'cachedInputTokens',
-    'cacheWriteTokens',
-    'outputTokens',
-    'reasoningTokens',
-    'totalTokens',
-  ] as const
-  return { ...used, ...Object.fromEntries(fields.map((name) => [name, since(used[name], before[name])])) }
+  return { ...used, ...Object.fromEntries(TOKEN_COUNTS.map((name) => [name, since(used[name], before[name])])) }
 }

@@ -1,7 +1,7 @@
 import type { z } from '@hono/zod-openapi'
 import type { CallResolution, RowResolution } from '../../../agent/service/agent-service.ts'
 import type { Agent } from '../../../domain/agent.ts'
-import type { Json } from '../../../domain/json.ts'
+import { isJsonObject, type Json } from '../../../domain/json.ts'
 import { missingTool, missingToolText } from '../../../domain/runs/required-tool.ts'
 import type { RequestSettings } from '../../../domain/runs/request-settings.ts'
 import type { ClientTool } from '../../../domain/runs/run.ts'
@@ -12,7 +12,6 @@ import type { Source } from '../../../domain/messages/source.ts'
 import { compactJson, itemsAt, propertiesAt, valueAt } from '../../../log/json/json-spans.ts'
 import type { Span } from '../../../log/json/json-spans.ts'
 import type { RouteDependencies } from '../../dependencies.ts'
-import { isObject } from '../fields.ts'
 import { contentParts } from './input-schema.ts'
 import type { toolResults } from './input-schema.ts'
 import { withImages } from './incoming-images.ts'
@@ -230,7 +229,7 @@ function outputParts(path: string, output: Json, exact: () => string): RequestPa
 const looksLikeParts = (value: Json): boolean =>
   Array.isArray(value) &&
   value.length > 0 &&
-  value.every((item: Json) => isObject(item) && PART_TYPES.has(item['type']))
+  value.every((item: Json) => isJsonObject(item) && PART_TYPES.has(item['type']))
 
 function incomingPart(part: ContentPart): RequestPart {
   if (part.type === 'text') return part

@@ -1,8 +1,8 @@
 import { z } from '@hono/zod-openapi'
 import type { OpenAiMessage } from '../../../log/formats/openai-format.ts'
+import { isJsonObject } from '../../../domain/json.ts'
 import { ULID_PATTERN } from '../../../domain/ids.ts'
 import {
-  isObject,
   jsonObject,
   page,
   parentNames,
@@ -144,7 +144,7 @@ export const MessageSchema = z
   })
 
 /** A Chat Completions message. */
-export const ChatMessageSchema = z.custom<OpenAiMessage>(isObject).openapi('ChatMessage', {
+export const ChatMessageSchema = z.custom<OpenAiMessage>(isJsonObject).openapi('ChatMessage', {
   type: 'object',
   properties: { role: { type: 'string', enum: ['system', 'user', 'assistant', 'tool'] } },
   required: ['role'],

@@ -1,6 +1,6 @@
 import type { Message } from '../../../domain/messages/message.ts'
 import type { SessionKey } from '../../../domain/session.ts'
-import { messageLength } from '../../../log/message-length.ts'
+import { totalLength } from '../../../log/message-length.ts'
 import { MAX_PAGE_BYTES } from '../../../log/page-bytes.ts'
 import type { RouteDependencies } from '../../dependencies.ts'
 import { entriesOf, listBytes } from '../page-entries.ts'
@@ -37,7 +37,7 @@ export async function runDocument(
   const find = async (most: number): Promise<Found> =>
     known === undefined ? newMessages(most) : { messages: known, more: false }
   const begin = await find(SHORT)
-  if (!begin.more && lengthOf(begin.messages) <= SHORT) return documentOf(begin)
+  if (!begin.more && totalLength(begin.messages) <= SHORT) return documentOf(begin)
   const name = jsonText(['run', key.session, since, run])
   return builds.build(key.tenant, name, async () => documentOf(await find(MAX_PAGE_BYTES)))
 
@@ -48,7 +48,7 @@ export async function runDocument(
       const { messages, more } = await reader.messages(key, after === undefined ? query : { ...query, after })
       found.push(...messages)
       after = found.at(-1)?.id
-      charactersLeft -= lengthOf(messages)
+      charactersLeft -= totalLength(messages)
       if (!more || charactersLeft <= 0) return { messages: found, more }
     }
   }
@@ -66,6 +66,3 @@ interface Found {
   readonly messages: readonly Message[]
   readonly more: boolean
 }
-
-const lengthOf = (messages: readonly Message[]): number =>
-  messages.reduce((sum, message) => sum + messageLength(message), 0)

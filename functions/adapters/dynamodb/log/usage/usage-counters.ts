@@ -1,19 +1,12 @@
 import { isLeaders, type AssistantMessage } from '../../../../domain/messages/message.ts'
-import { NO_USAGE, type Usage } from '../../../../domain/usage/usage.ts'
+import { NO_USAGE, TOKEN_COUNTS, type Usage } from '../../../../domain/usage/usage.ts'
 import { numberAt, type Item } from '../../attributes.ts'
 
 /**
  * Token counts by agent are separate attributes, so that they can be increased without a read. An agent's name is
  * encoded as JSON, because it may contain any character.
  */
-const FIELDS = [
-  'inputTokens',
-  'cachedInputTokens',
-  'cacheWriteTokens',
-  'outputTokens',
-  'reasoningTokens',
-  'totalTokens',
-] as const satisfies readonly (keyof Usage)[]
+const FIELDS = TOKEN_COUNTS
 /**
  * Counter of an agent's completions. It shows that the agent had completions, even if its provider reports no tokens.
  */

@@ -55,6 +55,17 @@ export async function rebuildSqliteHistory(
   }
 }
 
+/** Marks messages, by number, to be indexed again. Call it inside a transaction. */
+export function markToIndex(database: Database, numbers: readonly number[]): void {
+  write(
+    database,
+    `INSERT INTO historyMarks (message, tenant) SELECT m.number, s.tenant FROM json_each(?) w
+     JOIN messages m ON m.number = w.value JOIN sessions s ON s.number = m.session WHERE true
+     ON CONFLICT (message) DO UPDATE SET first = NULL, stored = NULL, documents = CASE WHEN documents <= 0 THEN -1 END`,
+    JSON.stringify(numbers),
+  )
+}
+
 /** Invalidates all cursors. Documents get new numbers, so an older cursor would skip some of them. */
 const endCursors = (database: Database): void =>
   transaction(database, () => {
@@ -66,13 +77,7 @@ function markAfter(database: Database, number: number): number[] {
   const sql = `SELECT m.number FROM messages m JOIN sessions s ON s.number = m.session
     WHERE m.number > ? AND s.live = 1 ORDER BY m.number LIMIT ?`
   const numbers = readAll<{ number: number }>(database, sql, number, PAGE).map((row) => row.number)
-  write(
-    database,
-    `INSERT INTO historyMarks (message, tenant) SELECT m.number, s.tenant FROM json_each(?) w
-     JOIN messages m ON m.number = w.value JOIN sessions s ON s.number = m.session WHERE true
-     ON CONFLICT (message) DO UPDATE SET first = NULL, stored = NULL, documents = CASE WHEN documents <= 0 THEN -1 END`,
-    JSON.stringify(numbers),
-  )
+  markToIndex(database, numbers)
   return numbers
 }
 

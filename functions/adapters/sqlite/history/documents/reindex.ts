@@ -1,4 +1,5 @@
 import { readAll, readOne, reading, transaction, write, type Database } from '../../database.ts'
+import { markToIndex } from './rebuild.ts'
 import { afterOthers, type WriteGate } from '../../write-gate.ts'
 import type { Clock } from '../../../../ports/clock.ts'
 
@@ -101,12 +102,6 @@ function storePage(database: Database, { after, last, numbers }: Page): void {
     write(database, 'UPDATE historyCursorSecret SET secret = hex(randomblob(16))')
     return
   }
-  write(
-    database,
-    `INSERT INTO historyMarks (message, tenant) SELECT m.number, s.tenant FROM json_each(?) w
-     JOIN messages m ON m.number = w.value JOIN sessions s ON s.number = m.session WHERE true
-     ON CONFLICT (message) DO UPDATE SET first = NULL, stored = NULL, documents = CASE WHEN documents <= 0 THEN -1 END`,
-    JSON.stringify(numbers),
-  )
+  markToIndex(database, numbers)
   write(database, 'UPDATE historyReindex SET done = ?', last)
 }

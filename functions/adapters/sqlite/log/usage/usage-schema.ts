@@ -1,13 +1,7 @@
+import { TOKEN_COUNTS } from '../../../../domain/usage/usage.ts'
+
 /** Counters of a usage, as columns. */
-export const USAGE_COLUMNS = [
-  'completions',
-  'inputTokens',
-  'cachedInputTokens',
-  'cacheWriteTokens',
-  'outputTokens',
-  'reasoningTokens',
-  'totalTokens',
-] as const
+export const USAGE_COLUMNS = ['completions', ...TOKEN_COUNTS] as const
 
 const COUNTS = USAGE_COLUMNS.map((name) => `  ${name} INTEGER`).join(',\n')
 
