@@ -7,7 +7,7 @@ import type { App, AppDependencies } from '../dependencies.ts'
 import { aliasedAgent } from '../agent-alias.ts'
 import { RequestError } from '../middleware/request-error.ts'
 import { ModelListSchema, ModelSchema } from './chat/chat-schemas.ts'
-import { openAiProblems } from './problems.ts'
+import { OPENAI_READ_PROBLEMS } from './problems.ts'
 
 const listModels = createRoute({
   method: 'get',
@@ -17,7 +17,7 @@ const listModels = createRoute({
   tags: ['OpenAI'],
   responses: {
     200: { description: 'Those that the key may use.', content: { 'application/json': { schema: ModelListSchema } } },
-    ...openAiProblems(400, 401, 403, 404, 429, 500, 503),
+    ...OPENAI_READ_PROBLEMS,
   },
 })
 
@@ -37,7 +37,7 @@ const readModel = createRoute({
   },
   responses: {
     200: { description: 'The model.', content: { 'application/json': { schema: ModelSchema } } },
-    ...openAiProblems(400, 401, 403, 404, 429, 500, 503),
+    ...OPENAI_READ_PROBLEMS,
   },
 })
 

@@ -12,3 +12,8 @@ export function openAiProblems<Status extends number>(...statuses: Status[]): Re
   }
   return Object.fromEntries(statuses.map((status) => [status, described])) as Refusals<Status>
 }
+
+/** The error responses of any reading operation. */
+export const OPENAI_READ_PROBLEMS = openAiProblems(400, 401, 403, 404, 429, 500, 503)
+/** The error responses of an operation that creates something. */
+export const OPENAI_CREATE_PROBLEMS = openAiProblems(400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 500, 503)

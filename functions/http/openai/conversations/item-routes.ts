@@ -1,7 +1,7 @@
 import { createRoute } from '@hono/zod-openapi'
 import type { App, RouteDependencies } from '../../dependencies.ts'
 import { runHeaders } from '../../v1/messages/input-schema.ts'
-import { openAiProblems } from '../problems.ts'
+import { OPENAI_CREATE_PROBLEMS, OPENAI_READ_PROBLEMS, openAiProblems } from '../problems.ts'
 import {
   conversationParams as params,
   itemParams,
@@ -21,10 +21,7 @@ const listItems = createRoute({
   summary: 'The log of a session, as items',
   tags,
   request: { params, query: itemQuery },
-  responses: {
-    200: { description: 'A page of items.', content: list },
-    ...openAiProblems(400, 401, 403, 404, 429, 500, 503),
-  },
+  responses: { 200: { description: 'A page of items.', content: list }, ...OPENAI_READ_PROBLEMS },
 })
 
 const createItems = createRoute({
@@ -38,10 +35,7 @@ const createItems = createRoute({
     headers: runHeaders,
     body: { required: true, content: { 'application/json': { schema: newItems } } },
   },
-  responses: {
-    200: { description: 'The new items. No run is started.', content: list },
-    ...openAiProblems(400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 500, 503),
-  },
+  responses: { 200: { description: 'The new items. No run is started.', content: list }, ...OPENAI_CREATE_PROBLEMS },
 })
 
 const readItem = createRoute({
@@ -53,7 +47,7 @@ const readItem = createRoute({
   request: { params: itemParams },
   responses: {
     200: { description: 'The item.', content: { 'application/json': { schema: ItemSchema } } },
-    ...openAiProblems(400, 401, 403, 404, 429, 500, 503),
+    ...OPENAI_READ_PROBLEMS,
   },
 })
 

@@ -1,7 +1,7 @@
 import { createRoute } from '@hono/zod-openapi'
 import type { App, RouteDependencies } from '../../dependencies.ts'
 import { conversationItemRoutes } from './item-routes.ts'
-import { openAiProblems } from '../problems.ts'
+import { OPENAI_CREATE_PROBLEMS, OPENAI_READ_PROBLEMS, openAiProblems } from '../problems.ts'
 import {
   conversationChange,
   conversationParams as params,
@@ -22,7 +22,7 @@ const createConversation = createRoute({
   request: { body: { content: { 'application/json': { schema: conversationRequest } } } },
   responses: {
     200: { description: 'The conversation, which has the id of its session.', content: conversation },
-    ...openAiProblems(400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 500, 503),
+    ...OPENAI_CREATE_PROBLEMS,
   },
 })
 
@@ -33,10 +33,7 @@ const readConversation = createRoute({
   summary: 'A session, as a conversation',
   tags,
   request: { params },
-  responses: {
-    200: { description: 'The conversation.', content: conversation },
-    ...openAiProblems(400, 401, 403, 404, 429, 500, 503),
-  },
+  responses: { 200: { description: 'The conversation.', content: conversation }, ...OPENAI_READ_PROBLEMS },
 })
 
 const updateConversation = createRoute({
@@ -64,7 +61,7 @@ const deleteConversation = createRoute({
       description: 'No request finds it any more. Its rows are removed now or in the background.',
       content: { 'application/json': { schema: DeletedConversationSchema } },
     },
-    ...openAiProblems(400, 401, 403, 404, 429, 500, 503),
+    ...OPENAI_READ_PROBLEMS,
   },
 })
 

@@ -4,7 +4,7 @@ import { sessionId } from '../../v1/fields.ts'
 import { refuseMethod } from '../../middleware/error-response.ts'
 import { runHeaders } from '../../v1/messages/input-schema.ts'
 import { ForeignEventSchema } from '../../run-steps/stream-schema.ts'
-import { openAiProblems } from '../problems.ts'
+import { OPENAI_CREATE_PROBLEMS, OPENAI_READ_PROBLEMS, openAiProblems } from '../problems.ts'
 import { ItemListSchema, itemQuery } from '../conversations/conversation-schemas.ts'
 import {
   DeletedResponseSchema,
@@ -44,7 +44,7 @@ const createResponse = createRoute({
   },
   responses: {
     200: { description: 'The Response; with `stream`, its events as server-sent events.', content },
-    ...openAiProblems(400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 500, 503),
+    ...OPENAI_CREATE_PROBLEMS,
   },
 })
 
@@ -65,10 +65,7 @@ const readResponse = createRoute({
         .openapi({ description: 'Only the events after the one with this sequence number.' }),
     }),
   },
-  responses: {
-    200: { description: 'The Response, or its events.', content },
-    ...openAiProblems(400, 401, 403, 404, 429, 500, 503),
-  },
+  responses: { 200: { description: 'The Response, or its events.', content }, ...OPENAI_READ_PROBLEMS },
 })
 
 const cancelResponse = createRoute({
@@ -80,7 +77,7 @@ const cancelResponse = createRoute({
   request: { params },
   responses: {
     200: { description: 'The Response.', content: { 'application/json': { schema: ResponseSchema } } },
-    ...openAiProblems(400, 401, 403, 404, 429, 500, 503),
+    ...OPENAI_READ_PROBLEMS,
   },
 })
 
@@ -96,7 +93,7 @@ const deleteResponse = createRoute({
       description: 'No request finds the Response any more.',
       content: { 'application/json': { schema: DeletedResponseSchema } },
     },
-    ...openAiProblems(400, 401, 403, 404, 429, 500, 503),
+    ...OPENAI_READ_PROBLEMS,
   },
 })
 
@@ -112,7 +109,7 @@ const listInput = createRoute({
       description: 'A page of items: outputs of calls, and the message of the user. Empty until the run has started.',
       content: { 'application/json': { schema: ItemListSchema } },
     },
-    ...openAiProblems(400, 401, 403, 404, 429, 500, 503),
+    ...OPENAI_READ_PROBLEMS,
   },
 })
 
