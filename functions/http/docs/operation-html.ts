@@ -8,7 +8,7 @@ import {
   type Operation,
   type Parameter,
 } from './document.ts'
-import { fieldHtml, fieldsHtml, joined, prose, typeHtml, type Html } from './schema-html.ts'
+import { entryHtml, fieldHtml, fieldsHtml, joined, prose, typeHtml, type Html } from './schema-html.ts'
 
 const JSON_TYPE = 'application/json'
 const PROBLEM_TYPE = 'application/problem+json'
@@ -27,10 +27,9 @@ export function operationHtml(document: ApiDocument, address: OperationAddress, 
   const parameters = operation.parameters ?? []
   const responses: Response[] = Object.entries(operation.responses)
   const refusals = responses.filter(([, { content }]) => content?.[PROBLEM_TYPE] !== undefined)
-  return html`<article id="${operation.operationId}">
-    <h3><span class="method ${method}">${method}</span> <code>${path}</code></h3>
-    <p class="summary">${prose(operation.summary)}</p>
-    <p>${prose(operation.description)}</p>
+  const line = html`<h3><span class="method ${method}">${method}</span> <code>${path}</code></h3>
+    <span class="summary">${prose(operation.summary)}</span>`
+  const content = html`<p>${prose(operation.description)}</p>
     <div class="columns">
       <div>
         ${
@@ -48,14 +47,15 @@ export function operationHtml(document: ApiDocument, address: OperationAddress, 
         ${requestHtml(document, address, operation)} ${responseExampleHtml(document, operation)}
         ${tryHtml(document, address, operation)}
       </div>
-    </div>
-  </article>`
+    </div>`
+  return entryHtml(operation.operationId, line, content)
 }
 
 /** Renders the error responses. They are collapsed, because an operation has many similar ones. */
 const refusalsHtml = (refusals: readonly Response[]): Html =>
   html`<details>
-    <summary>Refused with ${refusals.map(([status]) => status).join(', ')}: a <a href="#Problem">Problem</a></summary>
+    <summary>Refused with ${refusals.map(([status]) => status).join(', ')}</summary>
+    <p>Each is a <a href="#Problem">Problem</a>.</p>
     <dl>${refusals.map(responseHtml)}</dl>
   </details>`
 
@@ -140,7 +140,7 @@ function tryHtml(document: ApiDocument, { method, path }: OperationAddress, oper
       ${body === undefined ? '' : html`<label>body<textarea name="body" rows="6">${pretty(body)}</textarea></label>`}
       <button>Send</button>
     </form>
-    <pre class="shown" hidden aria-live="polite"></pre>
+    <pre class="shown" hidden aria-live="polite" role="region" aria-label="Response" tabindex="0"></pre>
   </details>`
 }
 

@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { html, raw } from 'hono/html'
 import { yieldToEventLoop } from '../../domain/time/yield-to-event-loop.ts'
 import { sha256 } from '../../domain/hash.ts'
-import { needsKey, type ApiDocument, type Operation } from './document.ts'
+import { needsKey, type ApiDocument, type Operation, type Schema } from './document.ts'
 import { operationHtml, type OperationAddress } from './operation-html.ts'
-import { fieldsHtml, prose, type Html } from './schema-html.ts'
+import { entryHtml, fieldsHtml, prose, type Html } from './schema-html.ts'
 
 /** The page's own style and script, which are inlined. */
 export interface PageAssets {
@@ -55,11 +55,17 @@ export async function docsPage(document: ApiDocument, { style, script }: PageAss
       <body>
         <nav>
           <a class="home" href="#top">${title} <small>${version}</small></a>
+          <form class="search" role="search">
+            <label>Search operations and schemas<input type="search" autocomplete="off" /></label>
+            <p role="status"></p>
+          </form>
           ${sections.map((section) => menuHtml(section.name, section.entries))}
-          <h2><a href="#schemas">Schemas</a></h2>
-          <ul>
-            ${schemas.map(([name]) => html`<li><a href="#${name}">${name}</a></li>`)}
-          </ul>
+          <section>
+            <h2><a href="#schemas">Schemas</a></h2>
+            <ul>
+              ${schemas.map(([name]) => html`<li><a href="#${name}">${name}</a></li>`)}
+            </ul>
+          </section>
         </nav>
         <main id="top">
           <h1>${title} API</h1>
@@ -67,18 +73,15 @@ export async function docsPage(document: ApiDocument, { style, script }: PageAss
           ${keyHtml(document)}
           ${sections.map(
             (section) =>
-              html`<h2>${section.name}</h2>
-                ${section.entries.map(({ operation }) => articles.get(operation))}`,
+              html`<section>
+                <h2>${section.name}</h2>
+                ${section.entries.map(({ operation }) => articles.get(operation))}
+              </section>`,
           )}
-          <h2 id="schemas">Schemas</h2>
-          ${schemas.map(
-            ([name, schema]) =>
-              html`<article id="${name}">
-                <h3>${name}</h3>
-                <p>${prose(schema.description)}</p>
-                ${fieldsHtml(schema)}
-              </article>`,
-          )}
+          <section>
+            <h2 id="schemas">Schemas</h2>
+            ${schemas.map(([name, schema]) => schemaHtml(name, schema))}
+          </section>
         </main>
         ${raw(`<script>${script}</script>`)}
       </body>
@@ -87,7 +90,8 @@ export async function docsPage(document: ApiDocument, { style, script }: PageAss
 }
 
 const menuHtml = (name: string, entries: readonly Entry[]): Html =>
-  html`<h2>${name}</h2>
+  html`<section>
+    <h2>${name}</h2>
     <ul>
       ${entries.map(
         ({ address: { method }, operation: { operationId, summary } }) =>
@@ -95,7 +99,16 @@ const menuHtml = (name: string, entries: readonly Entry[]): Html =>
             <a href="#${operationId}">${summary} <span class="method ${method}">${method}</span></a>
           </li>`,
       )}
-    </ul>`
+    </ul>
+  </section>`
+
+const schemaHtml = (name: string, schema: Schema): Html =>
+  entryHtml(
+    name,
+    html`<h3>${name}</h3>`,
+    html`<p>${prose(schema.description)}</p>
+      ${fieldsHtml(schema)}`,
+  )
 
 /**
  * Renders the description of authentication, and the field for the API key. The page sends that key with the requests

@@ -61,6 +61,15 @@ export function fieldsHtml(schema: Schema): Html {
   </dl>`
 }
 
+/** Renders an entry of the page: one line, and content that is folded until the page's script or its reader opens it. */
+export const entryHtml = (id: string, line: Html, content: Html): Html =>
+  html`<article id="${id}">
+    <details>
+      <summary>${line}</summary>
+      ${content}
+    </details>
+  </article>`
+
 /** Renders one field or parameter. */
 export const fieldHtml = (name: string, field: Schema, required: boolean, place?: string): Html =>
   html`<dt>
