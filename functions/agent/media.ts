@@ -85,8 +85,8 @@ async function storeOne(
 ): Promise<MediaPart> {
   // Imported on demand, because the package is large and few contents have media.
   const { fileTypeFromBuffer } = await import('file-type')
-  // A file declared as an image would make each request with it fail. An invalid media type would make the store and
-  // each download fail.
+  // If a file were wrongly declared as an image, each request with it would fail. An invalid media type would make the
+  // store and each download fail.
   const unknown = declared.startsWith('image/') || !isMediaType(declared) ? UNKNOWN_TYPE : declared
   const mediaType = (await fileTypeFromBuffer(data))?.mime ?? unknown
   await outputs.put(key, id, data, mediaType)

@@ -49,7 +49,10 @@ export async function readableOutput(
   return content && { session, message, pieces: piecesOf(outputs, key, content) }
 }
 
-/** Matches a pointer: `output:<message id>`. For one of the result's sources, `.` and the source's number follow, from 1. */
+/**
+ * Matches a pointer: `output:<message id>`. A pointer to one of the result's sources has `.` and the source's number,
+ * from 1, at its end.
+ */
 const POINTER = /^output:([0-9A-Z]{26})(?:\.([1-9][0-9]{0,2}))?$/
 
 type Content = Pick<ToolMessage, 'output' | 'parts'>

@@ -24,7 +24,7 @@ export async function* deadLetterMessages({
   readonly queueUrl: string
 }): FailedBatches {
   const returned = new Set<string>()
-  // A message that is not deleted becomes visible again after a while. So a long run may receive it several times.
+  // A message that is not deleted becomes visible again after a while. So this loop may receive it several times.
   for (let again = 0; again <= returned.size;) {
     const { Messages: received = [] } = await client.send(
       new ReceiveMessageCommand({

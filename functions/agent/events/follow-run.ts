@@ -33,9 +33,10 @@ export interface FollowDependencies {
 }
 
 /**
- * Yields a run's events: first those derived from its log, from the round of event `after`, then live ones. Each stored
- * event occurs once. Changes by other processes are found by polling the header; while another process executes the
- * run, the end of the log is polled as well. Ends after the run's terminal event or when `signal` aborts.
+ * Yields a run's events: first those derived from its log, then live ones. Starts with the round of event `after`; if
+ * `after` is absent, with the start of the run. Each stored event occurs once. Changes by other processes are found by
+ * polling the header; while another process executes the run, the end of the log is polled as well. Ends after the
+ * run's terminal event or when `signal` aborts.
  */
 export async function* followRun(
   dependencies: FollowDependencies,

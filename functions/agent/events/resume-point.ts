@@ -10,8 +10,8 @@ import type { LogReader } from '../../ports/log-reader.ts'
 /**
  * Finds the message after which a follower resumes its reading of the log. `after` is the id of the last event that the
  * follower has received. That event comes after all events of the found message and of the messages before it. The
- * leader's round that contains that event begins after the found message. Returns undefined if there is no such message, or if the event belongs to another run. The follower then
- * gets all events.
+ * leader's round that contains that event begins after the found message. Returns undefined if there is no such
+ * message, or if the event belongs to another run: the follower then gets all events.
  */
 export async function resumePoint(
   reader: LogReader,

@@ -22,11 +22,10 @@ const shared = new WeakMap<LogReader, Recent<Message>>()
 const isFinal = (message: Message): boolean => message.role !== 'tool' || !OPEN_STATUSES.includes(message.status)
 
 /**
- * Yields a run's messages after `after`, in order. Each message is at least as new as it was in the log when the read began.
- * Final messages are
- * shared between readers. A slow reader holds only its own open calls in memory; it reads the log again if the shared messages
- * that it needs were evicted. `kept`: the process's reader, which all followers have in common. It is the key of the shared
- * messages.
+ * Yields a run's messages after `after`, in order. Each message is at least as new as it was in the log when the read
+ * began. Final messages are shared between readers. A slow reader holds only its own open calls in memory; it reads the
+ * log again if the shared messages that it needs were evicted. `kept`: the process's reader, which all followers have
+ * in common. It is the key of the shared messages.
  */
 export async function* runMessages(
   reader: LogReader,

@@ -6,9 +6,9 @@ import { SEARCHING_TOOL } from '../../search/documents/documents.ts'
 import type { PlacedMessage } from './closed-turns.ts'
 
 /**
- * Marks messages and tasks that follow a search of the history, like the loop in our own runs. A mark is derived from earlier
- * calls of the same turn, or taken from the imported data. A delegate call precedes its member's search, so the mark of the
- * call can only come from the imported data.
+ * Marks messages and tasks that follow a search of the history. The agent loop marks the messages of our own runs in
+ * the same way. A mark is derived from earlier calls of the same turn, or taken from the imported data. A delegate call
+ * precedes its member's search, so the mark of the call can only come from the imported data.
  */
 export function createSearchedMarks(): (placed: PlacedMessage) => PlacedMessage {
   let turn: number | undefined
@@ -16,7 +16,7 @@ export function createSearchedMarks(): (placed: PlacedMessage) => PlacedMessage 
   const searched = createLoops<true>()
   /** The loop that made each delegate call. */
   const givers = new WeakMap<MemberCall, Loop>()
-  /** Completions of loops that had searched before. */
+  /** Completions whose loop had searched the history before them. */
   const after = new WeakSet<ClosedAssistantMessage>()
 
   return (placed) => {

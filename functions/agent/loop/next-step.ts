@@ -63,7 +63,10 @@ export function interruptedCalls(thread: OpenThread): ToolMessage[] {
   return openCalls(thread).filter((row) => row.status === 'running' && !isRepeatable(row))
 }
 
-/** The rows of calls beyond `MAX_ROUND_CALLS` are stored after the round. */
+/**
+ * The step that stores the rows of calls beyond `MAX_ROUND_CALLS`; undefined if all rows are stored. These calls are
+ * refused, and their rows follow the round.
+ */
 function missingRows(thread: OpenThread): Step | undefined {
   const own = ownMessages(thread)
   const asked = own.findLast((message) => message.role === 'assistant')

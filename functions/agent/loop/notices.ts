@@ -5,8 +5,8 @@ import type { Thread } from './thread.ts'
 import type { NewNotice } from './writer/run-writer.ts'
 
 /*
- * Each function builds one kind of notice. The writer adds the notice's place in the log. From a live notice and from the same
- * notice in the log, `noticeEvents` derives equal events.
+ * Each function builds one kind of notice. The writer adds the notice's place in the log. `noticeEvents` derives equal
+ * events from a live notice and from the same notice in the log.
  */
 
 /** A warning for followers of a run, about the request or the calls of a thread. */

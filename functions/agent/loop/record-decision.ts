@@ -79,7 +79,7 @@ function lowerLimits(known: SessionContext['limits'], learned: SessionContext['l
 type RepairsByModel = SessionContext['repairs']
 
 /**
- * Adds a member's repair steps, and the number of its repaired requests, to the repairs of the session. A form of requests
+ * Adds a member's repair steps, and the number of its repaired requests, to the repairs of the session. A repair step
  * applies to every request to the same model. Removes steps that are undone.
  */
 function withMembersSteps(

@@ -43,8 +43,8 @@ export async function endRun(state: HeldPhases, end: RunEnd): Promise<EndedPhase
 }
 
 /**
- * All messages of the ended run. Undefined when a call that a client resolved was not read, or when members worked for the
- * run: their messages are not loaded.
+ * All messages of the ended run. Undefined if members worked for the run, because their messages are not loaded. Also
+ * undefined if a client has resolved a call whose result was not read.
  */
 function messagesAtEnd(
   { leader }: HeldPhases,

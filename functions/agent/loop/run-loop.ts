@@ -53,7 +53,7 @@ export interface HandOff {
 
 /**
  * Executes a run from the state in its log until it ends, pauses or is handed off. The write that ends or pauses the
- * run also releases the lease. Promises L4 gives the order of all writes.
+ * run also releases the lease. The order of all writes is in promise L4.
  */
 export function executeRun(state: RunState, handOff: HandOff): Promise<ReleasedPhase> {
   return inRunSpan(state, async () => {

@@ -22,8 +22,8 @@ const POSTPONED_MS = 10_000
 /** Delay before a failed deletion is tried again. */
 const FAILED_DELETION_MS = 300_000
 /**
- * Time that a sweep without a deadline spends on each kind of work after the hints, such as deletions. It is short, because the
- * hints of the next sweep must not wait longer.
+ * Time for each kind of work that follows the hints in a sweep without a deadline. Such work is deletions and
+ * migrations. The time is short, because the hints of the next sweep must not wait longer.
  */
 const SHARE_MS = 10_000
 /**
@@ -65,7 +65,10 @@ async function adoptAll({ janitor, clock, logger }: Dependencies, deadline: numb
   }
 }
 
-/** Returns the deadline for the next kind of work, which gets half of the remaining time. */
+/**
+ * Returns the deadline for the next kind of work. It gets half of the remaining time, or `SHARE_MS` if the sweep has no
+ * deadline.
+ */
 const shareOf = (clock: Clock, deadline: number): number =>
   clock.now() + (deadline === Infinity ? SHARE_MS : (deadline - clock.now()) / 2)
 

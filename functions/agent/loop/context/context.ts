@@ -107,8 +107,8 @@ export async function sizeRequest(of: Requested): Promise<SizedRequest> {
   const { runId, agent } = of.thread
   const { messages, decided } = of.context
   const maxTokens = requestTokensOf(agent, decided.limits)
-  // The media window moves only before the first completion of a run. Media that the run's own tools return move the window
-  // only for the next run.
+  // The media window moves only before the first completion of a run. Media in results of the run's own tools move the
+  // window only for the next run.
   const begins = !messages.some((message) => message.role === 'assistant' && message.runId === runId)
   const media = begins ? movedMediaOf(agent, messages, decided) : undefined
   const next = media === undefined ? of : withMedia(of, media)

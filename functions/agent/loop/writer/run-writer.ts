@@ -45,7 +45,7 @@ export interface NewDecision extends Omit<Decision, 'number' | 'notices' | 'cont
   context?(): NonNullable<Decision['context']>
 }
 
-/** The ended run, and the last of its calls to end: those that the end of the run closed, and those that clients resolved. */
+/** The ended run, and its last ended calls. The end of the run closed these calls, or clients resolved them. */
 export interface StoredEnd {
   readonly run: Run
   readonly calls: readonly ToolMessage[]

@@ -12,7 +12,7 @@ const place = {
   team: z.string(),
   channel: z.string(),
   thread: z.string(),
-  /** The timestamp of the message with the button, and the person. */
+  /** The timestamp of the message that has the button. `user` is the person who pressed it. */
   ts: z.string(),
   user: z.string(),
 }

@@ -1,8 +1,8 @@
 import type { SessionKey } from '../../../domain/session.ts'
 
 /**
- * A thread of a workspace, which has one session. A direct message, or a mention outside of a thread, starts a thread
- * named by its own `ts`.
+ * A thread of a workspace. Each thread has one session. A direct message, or a mention outside of a thread, starts a
+ * thread named by its own `ts`.
  */
 export interface Thread {
   readonly team: string

@@ -10,7 +10,7 @@ interface Row extends Counts {
   readonly day: string
   readonly agent: string
   readonly model: string
-  /** The owner and the session of a session's row. */
+  /** Set if the row is a sum for one session: the session and its owner. */
   readonly owner?: string
   readonly session?: string
 }
