@@ -178,7 +178,10 @@ async function acceptChat(
     : acceptCallOutputs(dependencies, caller, body, last.data)
 }
 
-/** The names of the tools that the client executes in this run, including tools that only earlier requests of the run named. */
+/**
+ * Returns the names of all tools that the client executes in this run. Requests can replace the tools, so tools of the
+ * run's earlier requests are included.
+ */
 async function clientToolNames(reader: LogReader, key: SessionKey, run: Run): Promise<ReadonlySet<string>> {
   const names = new Set(run.clientTools.map(({ name }) => name))
   // Only a request with results can have replaced the tools.

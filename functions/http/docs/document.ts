@@ -60,7 +60,7 @@ export const needsKey = ({ security }: ApiDocument): boolean =>
 /** The name of the schema that this one refers to. */
 export const referredName = ({ $ref }: Schema): string | undefined => $ref?.split('/').at(-1)
 
-/** The schema itself, with references resolved. */
+/** Returns the schema that this one refers to; a schema without a reference is returned unchanged. */
 export function resolveSchema(document: ApiDocument, schema: Schema): Schema {
   const name = referredName(schema)
   return name === undefined ? schema : (document.components.schemas[name] ?? {})

@@ -1,8 +1,8 @@
 /** Limits the memory for data that requests contain, for all tenants together and for each tenant. */
 export interface ByteBudget {
   /**
-   * Reserves bytes for a tenant; waits while they do not fit. Returns the function that releases the bytes, which must
-   * be called once. Rejects with the budget's error if the wait times out.
+   * Reserves bytes for a tenant; waits while they do not fit. Returns the function that releases the bytes. The caller
+   * must call this function once. Rejects with the budget's error if the wait times out.
    */
   take(tenant: string, bytes: number): Promise<() => void>
 }

@@ -89,7 +89,7 @@ export function createUnsignedBodies({
   }
 }
 
-/** Sorts by the average rate of a body since it began, slowest first. */
+/** Compares two bodies by their average rates since they began; the slower body sorts first. */
 function bySpeed(left: Body, right: Body): number {
   const now = performance.now()
   const speedOf = ({ receivedBytes, beganAt }: Body): number => receivedBytes / (now - beganAt + 1)

@@ -8,8 +8,8 @@ interface Seen {
   /** The last message that the client has seen. */
   readonly after: string
   /**
-   * Calls whose end the client has not seen. These are the calls that waited and, for members' calls, also the members'
-   * delegate calls.
+   * Calls whose end the client has not seen: the calls that waited. For a waiting call of a member, the delegate call
+   * that the member works for is included.
    */
   readonly open: readonly ToolMessage[]
 }

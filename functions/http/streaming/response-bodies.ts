@@ -33,7 +33,7 @@ export interface LongTexts {
 /** The long texts of a process. */
 export interface SharedBytes {
   of(tenant: string): LongTexts
-  /** Whether unread texts use so much of the budget that a client that does not read should be disconnected earlier. */
+  /** Whether unread texts use much of the budget. If so, clients that do not read should be disconnected earlier. */
   isCrowded(): boolean
 }
 

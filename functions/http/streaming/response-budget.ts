@@ -28,7 +28,7 @@ export interface ResponseBudget {
   /** Waits until there is budget for `bytes`, and reserves it. The waiters of one tenant are served in order. */
   wait(tenant: string, bytes: number): WaitingText
   give(tenant: string, bytes: number): void
-  /** Whether unread texts use so much of the budget that a client that does not read should be disconnected earlier. */
+  /** Whether unread texts use much of the budget. If so, clients that do not read should be disconnected earlier. */
   isCrowded(): boolean
 }
 

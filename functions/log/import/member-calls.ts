@@ -22,8 +22,8 @@ export interface MemberCalls {
    */
   parentOf(message: PlacedThere): MemberCall | undefined
   /**
-   * Returns the source numbers of each result, as a completion of the source log records them. Undefined if the numbers are
-   * not consecutive, or if an entry matches no earlier result without numbers.
+   * Returns the numbers of each result's sources, as a completion of the imported log records them. Undefined if the
+   * numbers are not consecutive, or if an entry matches no earlier result without numbers.
    */
   numbersOf(recorded: readonly NumberedSources[]): ClosedNumbers | undefined
   /** Starts a run. */

@@ -18,7 +18,7 @@ type ToolMessage = Extract<ChatMessage, { role: 'tool' }>
 export interface PlacedMessage {
   readonly message: ChatMessage
   readonly at: string
-  /** Name of the field with the bytes or the address of each part, if it is not the name in Chat Completions. */
+  /** For each part, the field with its bytes or address. Absent if the request has the form of Chat Completions. */
   readonly bytesAt?: readonly string[]
 }
 
@@ -51,7 +51,7 @@ export interface ChatInput<Part = RequestPart> {
   readonly tools: readonly ClientTool[] | undefined
   /** Undefined if the format has no settings. A request that continues a run then keeps the run's settings. */
   readonly settings?: RequestSettings
-  /** The path of each tool's name, if the request's list of tools has another form. */
+  /** The path of each tool's name. Absent if the request lists its tools as Chat Completions does. */
   readonly toolPaths?: readonly string[]
   readonly metadata: JsonObject | undefined
 }

@@ -229,7 +229,7 @@ async function* chatChunks(
   }
 }
 
-/** The client disconnected, or this process is about to stop. */
+/** The error of a response that ends before its run: the client disconnected, or this process is about to stop. */
 export class BrokenOff extends RequestError {
   constructor(run: string) {
     super(503, 'stopping', `this server is about to stop; run ${run} goes on: send the request again`)

@@ -5,9 +5,9 @@ import type { LogReader } from '../../../ports/log-reader.ts'
 import { itemsOf } from './conversation-items.ts'
 import type { PlacedItem } from './conversation-items.ts'
 
-/** Matches the id of a block or a call. The id contains the run, the round, and the index in that round. */
+/** Matches the id of a block or a call. The id contains the run's id, the round, and the index in that round. */
 const BLOCK_OR_CALL = /^(msg|rs|fc|fco)_([0-7][0-9A-HJKMNP-TV-Z]{25})_([0-9]{1,6})_([0-9]{1,6})(?:r[0-9]{1,6})?$/
-/** Matches the id of an input or of a member's call. The id contains the message. */
+/** Matches the id of an input or of a member's call. The id contains the id of the message. */
 const WHOLE = /^(?:msg|fc|fco)_([0-7][0-9A-HJKMNP-TV-Z]{25})$/
 /** Page size in messages, and in characters, for the search of a run's items. */
 const PAGE = 200

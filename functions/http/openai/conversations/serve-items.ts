@@ -82,7 +82,7 @@ export async function appendItems(
   return listOf(await appendedItems(dependencies.reader, keyOf(session), appended), false)
 }
 
-/** The name of an import with an idempotency key. */
+/** Returns the import's name, made from the idempotency key; undefined if the request has no such key. */
 async function nameOf(c: Context<AppEnv>): Promise<ImportName | undefined> {
   const key = c.req.header('idempotency-key')
   if (key === undefined) return undefined

@@ -10,7 +10,7 @@ import { callOutputItem } from './response-items.ts'
 import type { ResponsePart } from './response-run.ts'
 import { asksOf, requireRun } from './response-run.ts'
 
-/** A page of the items that the request of a Response brought: outputs of calls, and then the user's message. */
+/** Returns a page of a Response's input items: the outputs of calls, and then the user's message. */
 export async function inputPage(reader: LogReader, shown: ResponsePart, query: ItemQuery): Promise<ItemList> {
   const { key } = shown
   const outputs = (await answeredCalls(reader, shown)).map((call): ShownItem => ({ ...callOutputItem(call) }))

@@ -101,8 +101,8 @@ async function readSlot(
 const slotName = (turn: ChatTurn, slot: number): string => `attempt ${slot} ${turn.turnHash}`
 
 /**
- * Finds an undelivered turn of a named session that a version before 2026-12 stored. That version derived the key from
- * the run before the turn.
+ * Finds an undelivered turn of a named session, as stored by a version before 2026-12. That version derived the turn's
+ * key from the run before the turn.
  */
 async function noteOfEarlierVersion({ names }: RouteDependencies, turn: ChatTurn): Promise<Attempt | undefined> {
   if (!turn.isNamed || turn.place === undefined) return undefined

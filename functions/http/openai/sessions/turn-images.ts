@@ -5,7 +5,7 @@ import type { ChatTurn, ReadyTurn } from './chat-turn.ts'
 
 /**
  * Fetches the turn's images, and then calls `accept` with the turn. Nothing is stored before `accept` is called.
- * `field`: name of the field of a part that holds an image.
+ * `field`: the field in which a part has its image, by default.
  */
 export async function withTurnImages<Accepted>(
   dependencies: RouteDependencies,

@@ -94,13 +94,16 @@ export async function refuseServerTools(
 /** The tools of a request, and whether it has an input. A request without an input answers calls of a run. */
 interface BroughtTools {
   readonly tools: readonly ClientTool[] | undefined
-  /** The path of each tool's name, if the request's list of tools has another form. */
+  /** The path of each tool's name. If absent, the path is derived from the tool's index. */
   readonly toolPaths?: readonly string[] | undefined
   readonly said: readonly unknown[]
   readonly settings?: RequestSettings
 }
 
-/** Rejects a facade's request with tools that the agent cannot have, without a demanded tool, or with a wrong tool choice. */
+/**
+ * Rejects a facade's request whose tools conflict with built-in tools or with the agent's. Also rejects a request that
+ * lacks a demanded tool or has a wrong tool choice.
+ */
 export async function refuseWrongTools(
   dependencies: Pick<RouteDependencies, 'service' | 'agents'>,
   agent: string,
@@ -216,7 +219,10 @@ function incomingSources(path: string, value: Json | undefined): Source[] | unde
   return (list as readonly Source[]).map(({ title, url, text, id }) => ({ title, ...definedFields({ url, text, id }) }))
 }
 
-/** `exact` returns the output's JSON as received, with numbers such as `12345678901234567890` and `1.0` unchanged. */
+/**
+ * Converts an output to parts. `exact` returns the output's JSON as received, with numbers such as
+ * `12345678901234567890` and `1.0` unchanged.
+ */
 function outputParts(path: string, output: Json, exact: () => string): RequestPart[] {
   if (typeof output === 'string') return [{ type: 'text', text: output }]
   if (!looksLikeParts(output)) return [{ type: 'text', text: exact() }]

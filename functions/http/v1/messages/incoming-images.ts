@@ -203,8 +203,8 @@ async function refuseFalseImages(content: readonly PlacedParts[]): Promise<void>
 }
 
 /**
- * For each media type, an alias or related type that replaces it in comparisons. A prefix `x-` and a suffix `-sequence`
- * are ignored.
+ * For each alias or related media type, the type that replaces it in comparisons. Comparisons ignore a prefix `x-` and
+ * a suffix `-sequence`.
  */
 const SAME_TYPES: ReadonlyMap<string, string> = new Map([
   ['image/jpg', 'image/jpeg'],

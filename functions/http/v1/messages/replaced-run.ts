@@ -1,7 +1,7 @@
 import { TooltrailError, type ErrorCode } from '../../../domain/errors.ts'
 import { RequestError } from '../../middleware/request-error.ts'
 
-/** Errors that a field of the request causes, with the field and the status. */
+/** For each error that a field of the request causes: the field's path and the status. */
 const FIELDS: { readonly [code in ErrorCode]?: { readonly path: string; readonly status: 404 | 409 | 422 } } = {
   run_not_found: { path: 'body.replaces', status: 404 },
   session_busy: { path: 'body.replaces', status: 409 },
@@ -9,7 +9,7 @@ const FIELDS: { readonly [code in ErrorCode]?: { readonly path: string; readonly
   nothing_to_send: { path: 'body.content', status: 422 },
 }
 
-/** Submits an input. If it replaces a run, an error that a field causes names that field. */
+/** Calls `submit`. If the input replaces a run, an error in `FIELDS` is thrown with its field and status. */
 export async function namingFields<Accepted>(
   replaces: string | undefined,
   submit: () => Promise<Accepted>,

@@ -26,8 +26,8 @@ const CHUNK = 32 * 1024
 const LARGE_CHUNK = 512 * 1024
 const MAX_LARGE_READS = 16
 /**
- * A link grants access like a key. No cache may store the link's response, and the store must not learn the address of
- * the page with the link.
+ * Headers of a redirect to a link. The link grants access like a key, so no cache may keep the response. The output
+ * store must not learn the address of the page with the link.
  */
 const UNSHARED = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' }
 /** A caller with access may cache a copy, but must revalidate it each time. */

@@ -53,7 +53,10 @@ async function withInput(reader: LogReader, key: SessionKey, event: RunEvent): P
   return { ...event, run: { ...event.run, ...definedFields({ input }) } }
 }
 
-/** Characters of the event's content that never changes: a message, or the input of a run that has not started. */
+/**
+ * Returns the length of the event's constant content in characters. This content is a message, or the input of a run
+ * that has not started. Without such content, the result is negative, so that the frame is never shared.
+ */
 function fixedLength(event: RunEvent): number {
   if ('message' in event && event.message !== undefined) return messageLength(event.message)
   return 'run' in event && event.run.input !== undefined ? inputLength(event.run) : Number.NEGATIVE_INFINITY

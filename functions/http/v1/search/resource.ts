@@ -39,7 +39,7 @@ export function searchHitResource(entry: HistoryEntry): z.input<typeof SearchHit
   }
 }
 
-/** Returns the period and the terms that a search read from its query, as the API shows them. */
+/** Returns the period and the terms that a search found in its query, as the API shows them. */
 export function understoodResource({
   since,
   until,

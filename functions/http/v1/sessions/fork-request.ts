@@ -33,8 +33,8 @@ export async function fork(
 
 /**
  * Like `fork`, but copies the log up to and including a given message, whose calls must all have ended. The copy of a
- * bound session is bound too, even if another caller makes the copy, because a caller with the owner's key has shaped
- * its content.
+ * bound session is bound too, even if another caller makes the copy. The reason: a caller with the owner's key has
+ * shaped the session's content.
  */
 export async function copyInto(
   dependencies: RouteDependencies,

@@ -95,8 +95,8 @@ async function importLines(
 }
 
 /**
- * Stores the changes of a session line before the first message. So the imported inputs create no title if the line has
- * one. A rejected import changes nothing.
+ * Returns options that apply a session line's changes before the first message is stored. So the imported inputs create
+ * no title if the line has one. A rejected import changes nothing.
  */
 const describing = (
   { sessions }: ImportDependencies,
