@@ -75,7 +75,7 @@ export function createHistorySearch({ index, reader, sessions }: Dependencies): 
 
 /** Lists superseded hits after all others. */
 const supersededLast = (index: HistoryIndex): Pick<HistoryIndex, 'search'> => ({
-  search: (query) => searchSupersededLast(query, (one) => index.search(one)),
+  search: (query) => searchSupersededLast(query, index),
 })
 
 const NO_LABELS: ReadonlyMap<string, SessionLabel> = new Map()

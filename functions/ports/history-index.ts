@@ -11,4 +11,9 @@ export interface HistoryIndex {
    * is known to be behind the log, rejects with `search_unavailable` for a message that is not indexed.
    */
   locate(scope: HistoryScope, messageId: string): Promise<string | undefined>
+  /**
+   * Whether the tenant may have superseded entries in the index. False only if no entry that a search before this call
+   * could find is superseded.
+   */
+  hasSuperseded(tenant: string): Promise<boolean>
 }

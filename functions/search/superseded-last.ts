@@ -1,15 +1,22 @@
 import { definedFields } from '../domain/defined-fields.ts'
 import { TooltrailError } from '../domain/errors.ts'
-import type { HistoryHit, HistoryPage, HistoryQuery } from '../domain/history.ts'
+import type { HistoryPage, HistoryQuery } from '../domain/history.ts'
 import { readCursor, writeCursor } from './cursor.ts'
 
 type SearchOnce = (query: HistoryQuery) => Promise<HistoryPage>
 
+interface Index {
+  readonly search: SearchOnce
+  /** Whether the tenant may have superseded entries. */
+  readonly hasSuperseded: (tenant: string) => Promise<boolean>
+}
+
 /**
  * Searches so that superseded hits follow all other hits, over all pages. Does not reorder a list by time, or a search
- * that filters by `superseded`.
+ * that filters by `superseded`. Searches once if the tenant has no superseded entries.
  */
-export async function searchSupersededLast(query: HistoryQuery, search: SearchOnce): Promise<HistoryPage> {
+export async function searchSupersededLast(query: HistoryQuery, index: Index): Promise<HistoryPage> {
+  const { search } = index
   if (query.filters.superseded !== undefined || (query.sort ?? 'relevance') !== 'relevance') return search(query)
   const current = { ...query, filters: { ...query.filters, superseded: false } }
   const superseded = { ...query, filters: { ...query.filters, superseded: true } }
@@ -17,7 +24,7 @@ export async function searchSupersededLast(query: HistoryQuery, search: SearchOn
   if (after !== undefined && isStart(superseded, after)) return withoutShown(query, await search(start), search)
   const first = await unlessForeign(() => search(current))
   if (first === undefined) return withoutShown(query, await search(superseded), search)
-  if (first.next !== undefined) return first
+  if (first.next !== undefined || !(await index.hasSuperseded(query.scope.tenant))) return first
   const left = query.limit - first.hits.length
   const second = await search({ ...start, limit: Math.max(1, left) })
   if (left === 0) return second.hits.length === 0 ? first : { ...first, next: startOf(superseded) }
@@ -55,13 +62,15 @@ const isForeign = (error: unknown): boolean => error instanceof TooltrailError &
  * was listed before.
  */
 async function withoutShown(query: HistoryQuery, page: HistoryPage, search: SearchOnce): Promise<HistoryPage> {
-  if (query.group === undefined) return page
-  const { after: _, group: __, ...ungrouped } = query
-  const hits: HistoryHit[] = []
-  for (const hit of page.hits) {
-    const filters = { ...query.filters, session: hit.session, superseded: false }
-    const shown = await search({ ...ungrouped, filters, limit: 1 })
-    if (shown.hits.length === 0) hits.push(hit)
-  }
-  return { ...page, hits }
+  if (query.group === undefined || page.hits.length === 0) return page
+  const { after: _, ...start } = query
+  const filters = { ...query.filters, sessions: page.hits.map(({ session }) => session), superseded: false }
+  const shown = new Set<string>()
+  let after: string | undefined
+  do {
+    const found = await search({ ...start, filters, limit: page.hits.length, ...definedFields({ after }) })
+    for (const { session } of found.hits) shown.add(session)
+    after = found.next
+  } while (after !== undefined)
+  return { ...page, hits: page.hits.filter(({ session }) => !shown.has(session)) }
 }

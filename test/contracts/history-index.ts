@@ -188,6 +188,15 @@ export function historyIndexContract(name: string, start: () => Promise<HistoryI
         expect(await harness.index.locate({ tenant: 'acme', session: 's-a' }, other.messageId)).toBeUndefined()
         expect(await harness.index.locate({ tenant: 'acme' }, foreign.messageId)).toBeUndefined()
       })
+
+      test('a superseded entry is reported for its own tenant only', async () => {
+        expect(await harness.index.hasSuperseded('replacing')).toBe(false)
+        await harness.store([document('current', { tenant: 'replacing' })])
+        expect(await harness.index.hasSuperseded('replacing')).toBe(false)
+        await harness.store([document('replaced', { tenant: 'replacing', superseded: true })])
+        expect(await harness.index.hasSuperseded('replacing')).toBe(true)
+        expect(await harness.index.hasSuperseded('acme')).toBe(false)
+      })
     })
 
     describe('pages', () => {

@@ -38,6 +38,7 @@ function indexOf(hits: readonly { id: string; role: HistoryRole; snippet?: strin
         ...definedFields({ next }),
       }),
     locate: () => Promise.resolve(undefined),
+    hasSuperseded: () => Promise.resolve(false),
   }
 }
 

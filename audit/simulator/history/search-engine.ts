@@ -61,6 +61,7 @@ export function createSearchEngine(harness: Harness): SearchEngine {
         return { hits: documents({ tenant, session }).slice(0, 1).map(hitOf) }
       },
       locate: async () => undefined,
+      hasSuperseded: async () => true,
     },
   }
 }

@@ -39,6 +39,11 @@ export function createOpenSearchHistoryIndex({ client, alias }: Dependencies): H
       const body = { size: 1, _source: ['session'], query: { bool: { filter } } }
       return available(undefined, async () => (await search(body)).hits.hits[0]?._source.session)
     },
+    async hasSuperseded(tenant) {
+      const filter = [{ term: { tenant } }, { term: { superseded: true } }]
+      const body = { size: 1, _source: false, track_total_hits: false, query: { bool: { filter } } }
+      return available(false, async () => (await search(body)).hits.hits.length > 0)
+    },
   }
 }
 

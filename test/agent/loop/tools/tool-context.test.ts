@@ -64,6 +64,7 @@ function contextOf(owner: string | undefined, searchScope: Policies['searchScope
       outputs: { put: none, read: none },
       index: {
         search: none,
+        hasSuperseded: none,
         locate: async (scope, id) => {
           scopes.push(scope)
           return id === THERE ? 's2' : undefined

@@ -147,6 +147,7 @@ describe('a search', () => {
       search: () =>
         Promise.reject(new TooltrailError('search_unavailable', 'the index is asleep', { retryable: true })),
       locate: async () => undefined,
+      hasSuperseded: async () => false,
     }
     harness = await openHttpHarness({ change: (ports) => ({ ...ports, index }) })
     const response = await harness.send('GET', '/v1/search?q=x')

@@ -6,8 +6,11 @@ import type { HistoryIndex } from '../../../../ports/history-index.ts'
 import { readOne, snapshot, type Database } from '../../database.ts'
 import { openSearch } from './open-search.ts'
 import { findPage } from './pages.ts'
+import { matchRows } from './rows.ts'
+import { SUPERSEDED_ENTRIES } from './scope.ts'
 import { needsReindex } from '../documents/reindex.ts'
 import type { HistoryProjection } from '../documents/projection.ts'
+import { findAudience } from '../vocabulary/audiences.ts'
 import { createVocabulary } from '../vocabulary/vocabulary.ts'
 
 interface Dependencies {
@@ -58,7 +61,16 @@ export function createSqliteHistoryIndex({ database, history, clock }: Dependenc
         return sessionOf(database, scope, messageId)
       })
     },
+    hasSuperseded(tenant) {
+      return available(async () => snapshot(database, () => hasSuperseded(database, tenant)))
+    },
   }
+}
+
+function hasSuperseded(database: Database, tenant: string): boolean {
+  const audience = findAudience(database, { tenant })
+  if (audience === undefined) return false
+  return matchRows(database, audience.range, SUPERSEDED_ENTRIES, { filters: {}, limit: 1 }).length > 0
 }
 
 /**

@@ -93,7 +93,7 @@ export function boundsOf(scope: HistoryScope, filters: HistoryFilters): Bounds {
     ],
     not: [
       ...optional(filters.notRun, (run) => quote(token('u', run))),
-      ...(filters.superseded === false ? [quote(SUPERSEDED)] : []),
+      ...(filters.superseded === false ? [SUPERSEDED_ENTRIES] : []),
     ],
   }
 }
@@ -153,3 +153,5 @@ const optional = <Value>(value: Value | undefined, make: (value: Value) => strin
 
 /** Token of the documents of superseded runs. */
 const SUPERSEDED = token('p', 'superseded')
+/** Match expression for the documents of superseded runs. */
+export const SUPERSEDED_ENTRIES = quote(SUPERSEDED)
