@@ -1,15 +1,10 @@
 /* Evidence, page: At an unknown address, browsers get the page with status 404, and other clients get a problem document. */
 /* Evidence, page: The page is usable by keyboard only, and axe finds no fault in its views. */
 import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import type { AxeResults } from 'axe-core'
-import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openBrowser } from './browser.ts'
 import type { Opened } from './browser.ts'
-
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+import { expectNoFaults, faults } from './faults.ts'
 
 /** Markdown whose headings begin at a low level and skip levels, with two tables of the same name. */
 const HEADINGS = '#### low\n\n# high\n\n##### lowest\n\n| a |\n|---|\n| 1 |\n\nand\n\n| a |\n|---|\n| 2 |\n'
@@ -44,24 +39,6 @@ async function importCompletion(session: string, content: string): Promise<void>
     body: JSON.stringify({ format: 'openai', messages }),
   })
   expect(status).toBe(200)
-}
-
-/** All findings of axe, of any severity. */
-async function faults(page: Page): Promise<string[]> {
-  await page.evaluate(AXE)
-  const { violations } = (await page.evaluate('axe.run()')) as AxeResults
-  return violations.flatMap(({ id, nodes }) =>
-    nodes.map(({ html, failureSummary }) => `${id}: ${html}: ${failureSummary}`),
-  )
-}
-
-/** Also checks the width of a phone, where nothing may overflow on the right. */
-async function expectNoFaults(page: Page): Promise<void> {
-  expect(await faults(page)).toEqual([])
-  await page.setViewportSize({ width: 390, height: 800 })
-  expect(await faults(page)).toEqual([])
-  const overflow = 'document.documentElement.scrollWidth > document.documentElement.clientWidth'
-  expect(await page.evaluate(overflow)).toBe(false)
 }
 
 describe.each(['light', 'dark'] as const)('in %s colours', (colorScheme) => {
