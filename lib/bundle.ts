@@ -110,7 +110,7 @@ function eagerChunks(outputs: Outputs, entry: string): ReadonlySet<string> {
   return eager
 }
 
-/** Returns the folders of `node_modules` that the outputs have code of. */
+/** Returns the folders of `node_modules` whose code is in the outputs. */
 function packagesOf(outputs: readonly Outputs[string][]): readonly string[] {
   const packages = outputs.flatMap(({ inputs }) =>
     Object.entries(inputs).flatMap(([path, { bytesInOutput }]) => {

@@ -20,7 +20,8 @@ const LINK_FOLDER = '../../tmp/code-cache'
 export function addCodeCache(folder: string, allowedHosts: readonly string[] = []): void {
   const root = mkdtempSync(join(tmpdir(), 'tooltrail-code-cache-'))
   try {
-    // Node finds an entry by the path from the cache to the module. So both have the places here that they have on Lambda.
+    // Node finds an entry by the path from the cache to the module. So the cache and the module have the same paths below
+    // `root` as on Lambda.
     const task = join(root, 'var/task')
     cpSync(folder, task, { recursive: true })
     const made = join(root, 'tmp/code-cache')

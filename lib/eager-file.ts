@@ -77,7 +77,7 @@ function sharedChunks({ outputs, eager }: EagerChunks): ReadonlyMap<string, Read
   )
 }
 
-/** Loads chunks without their banner, and keeps the dynamic imports, relative to the folder of the joined file. */
+/** Loads chunks without their banner. Keeps dynamic imports, with paths relative to the folder of the joined file. */
 const chunkLoader = (folder: string): Plugin => ({
   name: 'eager-chunks',
   setup({ onLoad, onResolve }) {

@@ -15,7 +15,7 @@ function readImports(file: string): readonly string[] {
   return found
 }
 
-/** The text of a file; empty if there is no such file, which the compiler reports. */
+/** Returns the text of a file; empty if the file does not exist. The compiler reports imports of missing files. */
 function textOf(file: string): string {
   try {
     return readFileSync(file, 'utf8')

@@ -147,8 +147,8 @@ export class LogTable extends Construct {
   }
 
   /**
-   * Grants reading the rows that the stream's records name and the replacements of their sessions, and starting the
-   * deletion of expired sessions.
+   * Grants reading the rows to which the stream's records refer, and reading the replacements of the rows' sessions.
+   * Also grants starting the deletion of expired sessions.
    */
   grantExpiry(grantee: IGrantable): void {
     const actions = [...READS, 'dynamodb:UpdateItem', 'dynamodb:ConditionCheckItem']

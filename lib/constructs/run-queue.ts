@@ -69,7 +69,7 @@ export class RunQueue extends Construct {
     this.#allow(grantee, this.queue, ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'])
   }
 
-  /** Grants sending rows that can never be indexed to their dead-letter queue. */
+  /** Grants sending to the dead-letter queue of rows that can never be indexed. */
   grantDeadLetters(grantee: IGrantable): void {
     this.#allow(grantee, this.indexDeadLetters, ['sqs:SendMessage'])
   }

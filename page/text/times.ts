@@ -15,7 +15,7 @@ export interface Times {
   month(time: string): string
 }
 
-/** `locale`: undefined for the browser's locale. */
+/** Creates the formats for a locale. `locale`: undefined for the browser's locale. */
 export function createTimes(locale?: string, now: () => Date = () => new Date()): Times {
   const format = (options: Intl.DateTimeFormatOptions): ((time: string) => string) => {
     const { format: formatted } = new Intl.DateTimeFormat(locale, options)

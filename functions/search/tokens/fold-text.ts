@@ -19,7 +19,7 @@ const MARKS =
 const UNSEEN = /[\p{Default_Ignorable_Code_Point}\p{Cf}\u0640]/gu
 // oxlint-disable-next-line no-control-regex -- everything outside ASCII
 const NOT_ASCII = /[^\u0000-\u007f]/u
-/** Matches letters outside ASCII, and the ASCII character directly before them, because a mark may combine with it. */
+/** Matches characters outside ASCII, and the ASCII character directly before them. A mark may combine with the latter. */
 // oxlint-disable-next-line no-control-regex -- everything outside ASCII
 const NON_ASCII_RANGE = /[\u0000-\u007f]?[^\u0000-\u007f]+/gu
 /**

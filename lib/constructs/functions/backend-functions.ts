@@ -145,8 +145,8 @@ export function createFunctions(scope: Construct, stores: Stores, settings: Func
       handler: 'indexer',
       description: 'Tooltrail: keeps the history index up to date with the log',
       ...(reserveConcurrency ? { reserved: settings.indexerConcurrency } : {}),
-      // New objects on the heap soon become garbage. So 100 MB of output need no more memory than 1 MB
-      // (`test/history/bounded-memory.test.ts`).
+      // Nearly all new objects soon become garbage. With this small space for them, indexing 100 MB of output needs no
+      // more memory than indexing 1 MB (`test/history/bounded-memory.test.ts`).
       variables: { ...variables.indexer, NODE_OPTIONS: '--max-semi-space-size=8' },
       // This time is enough to index an output of some hundred MB in one invocation.
       timeout: Duration.minutes(10),

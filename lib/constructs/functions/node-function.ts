@@ -129,7 +129,7 @@ export class NodeFunction extends Function {
 }
 
 /**
- * Lambda checks that the role has these rights. Most of them cannot be limited to a resource:
+ * Grants the rights to network interfaces, which Lambda requires of the role. Most of them cannot be limited to a resource:
  * https://docs.aws.amazon.com/lambda/latest/dg/configuration-vpc.html
  */
 const allowNetworkInterfaces = (role: Role): void =>
@@ -147,7 +147,7 @@ const allowNetworkInterfaces = (role: Role): void =>
   })
 
 /**
- * The code is bundled by esbuild on this machine, not in Docker. The bundle's name is a hash of its content, so that
+ * Bundles the code with esbuild on this machine, not in Docker. The bundle's name is a hash of its content, so that
  * unchanged code is not deployed again.
  */
 function bundledCode(handler: Handler, options: BundleOptions): AssetCode {

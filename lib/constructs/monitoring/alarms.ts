@@ -25,8 +25,8 @@ export class Alarms extends Construct {
   constructor(scope: Construct, id: string, { tooltrail, email }: AlarmsProps) {
     super(scope, id)
     this.topic = new Topic(this, 'Topic', { displayName: `Alarms of ${tooltrail.name}`, enforceSSL: true })
-    // `enforceSSL` gives the topic its own policy, which replaces the default policy. The default policy would let the
-    // account publish, so this statement allows CloudWatch to publish.
+    // `enforceSSL` gives the topic its own policy. This policy replaces the default policy, which allows the account to
+    // publish. So this statement allows CloudWatch to publish.
     this.topic.addToResourcePolicy(
       new PolicyStatement({
         sid: 'AlarmsOfThisAccount',

@@ -59,7 +59,7 @@ export class SearchDomain extends Construct implements HistorySearch {
       tlsSecurityPolicy: TLSSecurityPolicy.TLS_1_2_PFS,
       enableAutoSoftwareUpdate: true,
       // Allows upgrades in place. Otherwise, a newer engine version would require a new domain. AWS could not create
-      // this domain, because the old domain has the same fixed name.
+      // the new domain, because its fixed name is still used by the old one.
       enableVersionUpgrade: true,
       logging: {
         slowSearchLogEnabled: true,

@@ -26,7 +26,7 @@ interface Query {
   readonly nextToken?: string
 }
 
-/** A CloudWatch Logs server at wire level, which returns pages of events, oldest first. */
+/** Starts a CloudWatch Logs server at wire level, which returns pages of events, oldest first. Returns its queries. */
 async function startLogs(groups: Readonly<Record<string, readonly number[]>>): Promise<Query[]> {
   const asked: Query[] = []
   server = createServer((request, response) => {

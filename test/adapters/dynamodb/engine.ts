@@ -26,8 +26,8 @@ import type { Engine, Opening, SessionPorts } from '../../contracts/stores.ts'
 import { dynamodbClient } from '../../engines/clients.ts'
 
 /**
- * DynamoDB with a new table. A second client acts as the other process. `through` replaces the first client, for example by a
- * client on a bad network.
+ * Describes the engine DynamoDB. Each `open` creates a table. A second client acts as the other process. `through` replaces
+ * the first client, for example by a client on a bad network.
  */
 export const dynamodbEngine = (endpoint: string, through?: DynamoDBClient) =>
   ({
@@ -65,7 +65,7 @@ export async function createTestTable(client: DynamoDBClient): Promise<string> {
   return TableName
 }
 
-/** All session ports of one process. */
+/** Creates all session ports of one process. */
 export const dynamodbPorts = (dependencies: DynamoDependencies): SessionPorts => ({
   sessions: createDynamoSessionStore(dependencies),
   inbox: createDynamoRunInbox(dependencies),
@@ -95,7 +95,7 @@ function waitBefore(client: DynamoDBClient, between: NonNullable<Opening['betwee
   )
 }
 
-/** Makes the client talk to a port without a listener. */
+/** Makes the client connect to a port without a listener. */
 function closePort(client: DynamoDBClient): void {
   client.middlewareStack.add(
     (next) => (input) => {

@@ -5,7 +5,7 @@ import type { Item } from '../../../functions/adapters/dynamodb/attributes.ts'
 export const itemBytes = (item: Item): number =>
   Object.entries(item).reduce((sum, [name, value]) => sum + Buffer.byteLength(name) + valueBytes(value), 0)
 
-/** Bytes of one value. */
+/** Counts the bytes of one value. */
 export function valueBytes(value: AttributeValue): number {
   if (value.S !== undefined) return Buffer.byteLength(value.S)
   if (value.N !== undefined) return Math.ceil(value.N.length / 2) + 1

@@ -24,7 +24,7 @@ const SCHEMA =
 const ARGUMENTS = `{"id":9007199254740993,"total":10.00,"values":[${VALUES}]}`
 const CONTENT = `{"id":9007199254740995,"total":0.50,"values":[${VALUES}]}`
 
-/** A server that lists one tool and answers its calls with structured content, in a body of JSON or as an event. */
+/** Starts a server with one tool. The server returns structured content, in a body of JSON or as an event. */
 async function start(form: 'json' | 'event') {
   const calls: string[] = []
   const server = await startRawServer(({ id, method }, response, _request, text) => {

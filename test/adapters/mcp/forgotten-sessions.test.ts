@@ -26,7 +26,7 @@ interface SessionServer extends RunningServer {
   failAfterNext(): void
 }
 
-/** A server with sessions, made with the official package. */
+/** Starts a server with sessions, made with the official package. */
 async function startSessionServer(refuse: Refuse): Promise<SessionServer> {
   const sessions = new Map<string, WebStandardStreamableHTTPServerTransport>()
   const executed: string[] = []

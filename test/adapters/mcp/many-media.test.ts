@@ -25,7 +25,7 @@ afterAll(async () => {
   await server.close()
 })
 
-/** Images with different bytes. */
+/** Creates images with different bytes. */
 function images(): object[] {
   return Array.from({ length: IMAGES }, (_, index) => {
     const data = pngWith(Buffer.from(String(index).padStart(6, '0'))).toString('base64')

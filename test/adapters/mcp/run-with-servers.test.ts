@@ -24,7 +24,7 @@ const PNG = Buffer.from(
   'base64',
 )
 
-/** A server with tools of these names. It records each call. */
+/** Starts a server with tools of these names. It records each call. */
 async function server(names: readonly string[], calls: string[] = []): Promise<RunningServer & { names: string[] }> {
   const now = [...names]
   const running = await startMcpServer((one) => {
@@ -55,7 +55,7 @@ async function server(names: readonly string[], calls: string[] = []): Promise<R
   return { ...running, names: now }
 }
 
-/** The loop with these servers. Each process opens its own connections. */
+/** Opens the loop with these servers. Each process opens its own connections. */
 async function loop(mcp: NonNullable<Agent['mcp']>, script: readonly Turn[], tools: readonly Tool[] = []) {
   const hosts = mcp.map(({ url }) => new URL(url).host)
   const registry = (list: ToolRegistry, outputs: OutputStore) =>

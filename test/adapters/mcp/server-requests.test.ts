@@ -16,7 +16,7 @@ afterEach(async () => {
 
 const system = createSystemClock()
 
-/** A connection to a server that answers calls with `respond`, and the numbers of requests that the server has received. */
+/** Connects to a new server that responds to calls with `respond`. `seen`: numbers of requests that the server received. */
 async function connect(respond: Respond, { clock = system, stream }: Options = {}) {
   const seen = { answers: 0, open: 0, mostOpen: 0, lists: 0, mostLists: 0, streams: 0 }
   const note = (kind: 'open' | 'lists', most: 'mostOpen' | 'mostLists', response: ServerResponse): void => {
@@ -113,7 +113,7 @@ test('a server that forgets its sessions has at most one open notification strea
   await until(() => seen.streams <= 1)
 })
 
-/** A clock whose sleeps end when the test ends them. */
+/** Creates a clock whose sleeps end when the test ends them. */
 function handedClock() {
   const waits: number[] = []
   const ends: (() => void)[] = []

@@ -59,13 +59,13 @@ interface Message {
   readonly method: string
   readonly params?: { readonly name?: string; readonly cursor?: string; readonly protocolVersion?: string }
 }
-/** `text`: the message as it was sent. */
+/** Responds to a message. `text`: the message as it was sent. */
 export type Respond = (message: Message, response: ServerResponse, request: IncomingMessage, text?: string) => unknown
 
 /**
  * Starts a server of the revision 2025-11-25. The server handles the initialization itself and passes all other messages to
- * `respond`. `stream` answers requests for a stream; without `stream`, the server has no stream. `introduction` overrides
- * fields of the response to `initialize`.
+ * `respond`. `stream` responds to GET requests, which open an event stream; by default, they are refused. `introduction`
+ * overrides fields of the response to `initialize`.
  */
 export function startRawServer(
   respond: Respond,

@@ -9,7 +9,7 @@ runQueueContract('memory', () => createMemoryRunQueue({ clock: createSystemClock
 
 const key = { tenant: 'default', session: 's1' }
 
-/** A clock whose sleeps end when the test ends them. */
+/** Creates a clock whose sleeps end when the test ends them. */
 function heldClock() {
   const sleeps: { milliseconds: number; end(): void }[] = []
   const clock: Clock = {

@@ -14,7 +14,7 @@ const PNG = Buffer.from(
 )
 const image = { type: 'image', id: 'object', mediaType: 'image/png', filename: 'cat.png', bytes: PNG.length } as const
 
-/** Metadata that a provider's package attached to reasoning, under the provider's name. */
+/** Returns metadata as the providers' packages attach them to reasoning, by provider. */
 const signed = (signature: string) =>
   ({
     anthropic: { signature },
@@ -23,7 +23,7 @@ const signed = (signature: string) =>
     openai: { itemId: `rs_${signature}`, reasoningEncryptedContent: signature },
   }) as const
 
-/** A log in two runs with all contents that have caused errors of providers. */
+/** Builds a log of two runs with all contents that have caused errors of providers. */
 export function awkwardLog(): Message[] {
   const writer = writeLog()
     .user('look', image, { type: 'note', text: NOTE })

@@ -5,7 +5,7 @@ import { readCompletion } from '../../../functions/adapters/models/completion-st
 import { toModelError } from '../../../functions/adapters/models/errors/model-error.ts'
 import type { ModelEvent } from '../../../functions/ports/model.ts'
 
-/** A stream that ends with this finish reason in the middle of a call. */
+/** Yields a stream that ends with this finish reason in the middle of a call. */
 async function* cutWithinCall(
   unified: 'length' | 'tool-calls' | 'content-filter' | 'error',
 ): AsyncIterable<LanguageModelV4StreamPart> {

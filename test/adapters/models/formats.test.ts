@@ -21,7 +21,7 @@ const asked: ModelRequest = {
   options: {},
 }
 
-/** The body of a request as the provider gets it. */
+/** Sends a request and returns its body as the provider gets it. */
 async function bodyFor(provider: Provider, change: Partial<ModelRequest>): Promise<Body> {
   const headers = { 'content-type': provider.contentType }
   const frames = provider.frames({ parts: [{ type: 'text', text: '{"city": "Oslo"}' }] })
@@ -41,7 +41,7 @@ function named(name: string, model?: string): Provider {
   return model === undefined ? provider : { ...provider, model }
 }
 
-/** The field with the format, by the provider's own name. */
+/** Returns the field with the format. Each provider has its own name for this field. */
 const fieldOf = (body: Body): unknown =>
   body['response_format'] ??
   (body['text'] as Body | undefined)?.['format'] ??

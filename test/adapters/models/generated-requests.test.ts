@@ -23,7 +23,7 @@ function requestOf(log: readonly Message[], currentRun = 'none of them'): ModelR
   }
 }
 
-/** The body that the provider's real package would send, without a network. */
+/** Returns the body that the provider's real package would send. Uses no network. */
 async function bodyOf(provider: Provider, request: ModelRequest): Promise<string> {
   const bodies: string[] = []
   const models = createModels({
@@ -189,7 +189,7 @@ describe.each(PROVIDERS)('for any session with $name', (sentTo) => {
   })
 })
 
-/** Contents of a body, in order. The packages merge adjacent messages of one role. */
+/** Returns the contents of a body, in order. The packages merge adjacent messages of one role. */
 function blocksOf(body: string): string[] {
   const { messages, input } = JSON.parse(body) as { messages?: readonly Sent[]; input?: readonly Sent[] }
   return (messages ?? input ?? []).flatMap((one) =>

@@ -40,7 +40,7 @@ const messagesOf = (body: Body): unknown[] => (body['messages'] ?? body['input']
 
 const toolChoiceOf = (body: Body): unknown => body['tool_choice'] ?? (body['toolConfig'] as Body)['toolChoice']
 
-/** A model of the provider that accepts a temperature. For the newest models, the packages omit the temperature. */
+/** Returns a model of the provider that accepts a temperature. For the newest models, the packages omit it. */
 function plainModel({ name, model }: Provider): string {
   const plain: { readonly [provider: string]: string } = {
     openai: 'openai/gpt-4.1',
@@ -56,7 +56,7 @@ const named = (name: string): Provider => {
   return provider
 }
 
-/** Prefixes of the log after which the loop sends a request. */
+/** Returns the prefixes of the log after which the loop sends a request. */
 const points = (log: readonly Message[]): Message[][] =>
   log.flatMap((message, index) => {
     const settled = message.role === 'user' || (message.role === 'tool' && log[index + 1]?.role !== 'tool')

@@ -11,7 +11,7 @@ const REQUEST = {
   options: {},
 } as const
 
-/** The error of a provider's real package for this response, without a network. */
+/** Returns the error of a provider's real package for this response. Uses no network. */
 async function refusal(provider: Provider, status: number, body: string): Promise<ModelError> {
   const headers = { 'content-type': 'application/json' }
   const models = createModels({

@@ -6,7 +6,7 @@ const clock = { now: () => 0, sleep: () => Promise.resolve() }
 const store = (id: string): Operation => ({ index: 'i', id, version: 3, source: { text: id } })
 const remove = (id: string): Operation => ({ index: 'i', id, version: 4 })
 
-/** An engine with a list of statuses for each operation id. Each request uses the next status; the last one repeats. */
+/** Creates an engine with statuses by operation id. Each request uses the id's next status; the last one repeats. */
 function engine(statuses: Readonly<Record<string, readonly (number | Readonly<Record<string, unknown>>)[]>>) {
   const seen = new Map<string, number>()
   const requests: Request[] = []

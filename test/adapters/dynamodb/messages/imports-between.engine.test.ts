@@ -36,7 +36,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       clock.advance(-10_000)
     }
 
-    /** The input's run is the last run. The input's message is the last message. */
+    /** Checks that the input's run is the last run, and that the input's message is the last message. */
     async function expectLast(fixture: SessionFixture, accepted: string): Promise<void> {
       const { runs } = await fixture.reader.runs(fixture.key, { limit: 9 })
       expect(runs[0]?.id).toBe(accepted)

@@ -44,7 +44,7 @@ describe('texts of one write', () => {
   })
 })
 
-/** Texts whose sizes are around the limits. Each consists of letters of one byte or of three bytes. */
+/** Texts whose sizes are around the limits. Each repeats one character of one byte or of three bytes. */
 const content = fc
   .tuple(fc.constantFrom('x', '漢', '\u0000', '"'), fc.constantFrom(0, 10, 25_000, 51_200, 150_000, 400_000))
   .map(([letter, length]) => letter.repeat(length))
@@ -64,7 +64,7 @@ function roundOf(completion: string, calls: readonly string[]): Round {
   }
 }
 
-/** A client that records its writes. */
+/** Creates a client that records its writes instead of sending them. */
 function recordingClient(): { client: DynamoDBClient; writes: (readonly TransactWriteItem[])[] } {
   const writes: (readonly TransactWriteItem[])[] = []
   const client = new DynamoDBClient({ region: 'local', credentials: { accessKeyId: 'a', secretAccessKey: 'b' } })

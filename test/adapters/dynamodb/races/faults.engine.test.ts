@@ -28,7 +28,7 @@ interface Harness {
 }
 
 withEngines(['dynamodb'], ({ dynamodb }) => {
-  /** A new table behind a separate network. */
+  /** Creates a table behind its own network. */
   async function openHarness(fault = ''): Promise<Harness> {
     const proxy = await startFaultProxy(dynamodb)
     const client = dynamodbClient(proxy.endpoint, TIME_LIMIT_MS)

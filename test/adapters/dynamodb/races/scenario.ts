@@ -19,7 +19,7 @@ function must<Value>(value: Value | undefined): Value {
   return value
 }
 
-/** The life of a session up to its deletion, with every kind of request to its store. */
+/** Executes the life of a session up to its deletion, with every kind of request to its store. */
 export async function liveThrough(fixture: SessionFixture): Promise<void> {
   const { inbox, lease, log, sessions, janitor, clock, key } = fixture
   const idempotency = { keyHash: 'key', bodyHash: 'body' }
@@ -76,7 +76,7 @@ export async function forget(fixture: SessionFixture): Promise<unknown> {
 
 const VOLATILE = /[0-7][0-9A-HJKMNP-TV-Z]{25}/g
 
-/** State of the session, with names instead of ids, because ids differ between executions. */
+/** Returns the state of the session, with names instead of ids, because ids differ between executions. */
 export async function portrait(fixture: SessionFixture): Promise<unknown> {
   const seen = await snapshot(fixture.peer, fixture.key)
   const names = new Map<string, string>()

@@ -9,7 +9,10 @@ import { withEngines } from '../../../engines/with-engines.ts'
 import { createTestTable, dynamodbPorts } from '../engine.ts'
 
 const POSTS = 30
-/** A write has nine attempts within three seconds. This is more than any write of the holder needs. */
+/**
+ * Number of refused transactions. Many writes share these refusals. Each write has nine attempts within three seconds,
+ * which are more than any write of the holder needs.
+ */
 const CONFLICTS = 40
 
 withEngines(['dynamodb'], ({ dynamodb }) => {

@@ -26,7 +26,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
   beforeAll(async () => void (stores = await dynamodbEngine(dynamodb, client).open()), 120_000)
   afterAll(() => stores.close())
 
-  /** A process that does not execute the run. */
+  /** Returns the dependencies of a process that does not execute the run. */
   const elsewhere = ({ reader, lease }: SessionFixture): FollowDependencies => ({
     reader,
     lease,

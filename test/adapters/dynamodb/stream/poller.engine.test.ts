@@ -15,7 +15,7 @@ import type { Fault, FaultProxy, ProxiedRequest } from '../../../faults/fault-pr
 
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
 
-/** A clock that advances at once when code sleeps, so the number of polls does not depend on the machine. */
+/** Creates a clock that advances at once when code sleeps, so the number of polls does not depend on the machine. */
 function createHastyClock(): Clock {
   let time = 0
   return {
@@ -28,10 +28,10 @@ function createHastyClock(): Clock {
   }
 }
 
-/** `GetRecords`, `ListStreams`, … */
+/** Returns the name of a request's operation, such as `GetRecords` or `ListStreams`. */
 const operationOf = ({ headers }: ProxiedRequest): string => String(headers['x-amz-target'] ?? '').replace(/^.*\./, '')
 
-/** Response of the stream API with this error name. */
+/** Returns a response of the stream API with this error name. */
 const refusal = (name: string): Fault => ({
   at: 'before',
   does: {
@@ -51,7 +51,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       client.destroy()
     })
 
-    /** A table with a stream, read through a proxy. Records warnings and errors. */
+    /** Creates a table with a stream, which is read through a proxy. Records the poller's warnings and errors. */
     async function harness() {
       const tableName = `stream-${crypto.randomUUID()}`
       await createTableIfAbsent(client, tableName)
