@@ -37,7 +37,8 @@ export interface Scale {
 }
 
 /**
- * The sources that final completions have cited, by their numbers. A number in neither `cited` nor `left` is undecided.
+ * The numbers of the sources that final completions have cited or not cited. A number in neither `cited` nor `uncited`
+ * is undecided.
  */
 export interface Citations {
   readonly cited: NumberRanges

@@ -20,7 +20,8 @@ export interface HistoryDocument {
   readonly toolCallId?: string
   readonly status?: ToolStatus
   /**
-   * Set if the thread of an assistant's text, or the leader or the member of a delegate call, has searched the history before.
+   * For an assistant's text: set if its thread has searched the history before. For a delegate call: set if its leader
+   * or its member has searched the history.
    */
   readonly searched?: true
   /** Set if another run has superseded the message's run. */
@@ -117,7 +118,7 @@ export interface HistoryQuery {
   readonly text: string
   readonly filters: HistoryFilters
   readonly limit: number
-  /** The caller's time, which dates in the text are relative to. Without it, dates are ordinary words. */
+  /** The caller's time and time zone, by which dates in the text are read. Without them, dates are ordinary words. */
   readonly asked?: AskedAt
   /** The `next` of the previous page. */
   readonly after?: string
@@ -208,7 +209,7 @@ export interface HistoryEntry extends HistoryHit {
   readonly sources?: readonly { readonly number: number; readonly title: string }[]
   readonly before?: HistoryNeighbour
   readonly after?: HistoryNeighbour
-  /** The run that superseded the hit's run first. */
+  /** The first run that superseded the hit's run. */
   readonly supersededBy?: string
   readonly sessionTitle?: string
   /** The folder of the session's work: the field `folder` of its metadata. */

@@ -45,8 +45,8 @@ export interface SessionFilter {
 export type SessionConditions = Pick<SessionFilter, 'tenant' | 'owner' | 'metadata'>
 
 /**
- * Metadata fields that stores index. A filter on one exact value of such a field costs the same for any number of
- * sessions.
+ * Metadata fields for which a store has an index. A filter on one exact value of such a field costs the same for any
+ * number of sessions.
  */
 export const INDEXED_METADATA = ['folder', 'source'] as const
 export type IndexedMetadata = (typeof INDEXED_METADATA)[number]

@@ -5,7 +5,10 @@ import { NEEDS_ATTENTION } from '../input.ts'
 import { print, printJson } from '../terminal.ts'
 import { needsAttention, statusText } from './status-text.ts'
 
-/** Shows the state of an environment. `count`: reads the whole table. The exit code is 2 if something needs attention. */
+/**
+ * Shows the state of an environment. `count`: counts the table's documents whatever its size, so the whole table is
+ * read. The exit code is 2 if something needs attention.
+ */
 export async function showEnvironment(
   environment: string,
   { count = false, json = false }: { readonly count?: boolean; readonly json?: boolean },

@@ -56,7 +56,7 @@ export async function search(
   if (hasMore) note(`There is more: --after ${last}\n`)
 }
 
-/** Prints the time that the query names, so that a person sees why its entries rank higher. */
+/** Prints the time that the query names, so that a person sees why entries of this time rank higher. */
 function noteUnderstood({ since, until }: SearchPage['understood']): void {
   const ends = [
     ...(since === undefined ? [] : [`from ${localTime(since)}`]),
@@ -94,7 +94,7 @@ const neighbour = (of: SearchHit['before']): string | undefined =>
     ? undefined
     : onOutput('dim', `  ${of.label}: ${oneLine(readableText(ROLES[of.label], of.text), NEIGHBOUR_WIDTH)}`)
 
-/** Returns the word in colour. If the output has no colours, returns `mark`, which is the word between its marks. */
+/** Returns the word in colour. If the output has no colours, returns `mark`, the word between `«` and `»`. */
 function marked(mark: string, word: string): string {
   const coloured = onOutput(['bold', 'yellow'], word)
   return coloured === word ? mark : coloured

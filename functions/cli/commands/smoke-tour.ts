@@ -113,7 +113,10 @@ async function resumed(ask: Ask, path: string, word: string): Promise<void> {
   if (ended.status !== 'completed') throw new Error(`the run is ${ended.status}`)
 }
 
-/** Retried, because the API responds with 503 while the index is new or asleep. */
+/**
+ * Searches until the session is found, at most `FOUND_MS`. Also retries after a 503 response, because the index may be
+ * new or asleep.
+ */
 async function found(ask: Ask, session: string, word: string): Promise<void> {
   for (const until = Date.now() + FOUND_MS; ;) {
     try {

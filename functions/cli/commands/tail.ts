@@ -24,8 +24,8 @@ const PAGE = 20
 /** Shows the newest messages of a session, and then follows each of its runs, until `signal` aborts. */
 export async function tail(client: Client, session: string, options: TailOptions, signal: AbortSignal): Promise<void> {
   const json = options.json === true
-  // The runs are listed before the messages are read. So all messages of a run that the list shows as ended are stored
-  // before this read.
+  // The runs are listed before the messages are read. So if the list shows a run as ended, all of its messages are
+  // stored before the messages are read.
   const { data } = await client.listRuns(session, { limit: PAGE })
   const messages = await showNewest(client, session, { limit: options.limit, json })
   // The ids of shown events are kept, because a paused run is followed again after each pause.

@@ -9,7 +9,7 @@ import type { FileSession } from './sessions-of-file.ts'
 export const PARSER = 'parser'
 const NEWEST = '2'
 
-/** The value of `metadata.parser` for a session whose first `messages` messages an earlier parser stored. */
+/** The value of `metadata.parser` after an earlier parser has stored the session's first `messages` messages. */
 export const parserAfter = (messages: number): string => (messages === 0 ? NEWEST : `${NEWEST} after ${messages}`)
 
 /**
@@ -34,8 +34,8 @@ export interface Continued {
 }
 
 /**
- * Continues a session whose first `stored` messages an earlier parser stored. These messages stay unchanged, and
- * nothing is inserted between them. A message equals a stored one if line, role and call are equal.
+ * Continues a session after an earlier parser has stored its first messages; `stored` is their number. These messages
+ * stay unchanged, and nothing is inserted between them. A message equals a stored one if line, role and call are equal.
  */
 export function continueEarlier(session: FileSession, stored: number): Continued {
   if (session.earlier === undefined || stored === 0) return { session, dropped: [] }

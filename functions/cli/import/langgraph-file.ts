@@ -43,7 +43,10 @@ export function* threadsOf(path: string): Generator<Transcript & { readonly inst
 /** SQLite's error code if a read needs files beside the database and SQLite cannot create them. */
 const READONLY_DIRECTORY = 1544
 
-/** Opens a database. In a read-only folder, a database that no program has open is read without the files beside it. */
+/**
+ * Opens a database. In a read-only folder, reads the database without the files beside it, unless another program is
+ * using it.
+ */
 function openForReading(path: string): DatabaseSync {
   const database = new DatabaseSync(path, { readOnly: true })
   try {

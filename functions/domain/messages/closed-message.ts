@@ -45,7 +45,7 @@ interface ClosedBase {
   readonly createdAt?: number
   /** The message's run in the original log. Consecutive messages with the same value become one run. */
   readonly run?: string
-  /** The run that superseded the message's run first, in the original log. */
+  /** The first run that superseded the message's run, in the original log. */
   readonly supersededBy?: string
 }
 

@@ -23,8 +23,8 @@ export interface IdBounds {
 }
 
 /**
- * Returns the id of the run that superseded a run first; undefined if no run did. `replacements` are sorted by the ids
- * of their runs, as a store returns them.
+ * Returns the id of the first run that superseded this run; undefined if there is none. `replacements` are sorted by
+ * the ids of their runs, as a store returns them.
  */
 export const supersededBy = (replacements: readonly Replacement[], runId: string): string | undefined =>
   replacements.find(({ by, from }) => from <= runId && runId < by)?.by

@@ -70,9 +70,9 @@ export type RunCounts = Pick<Run, 'rounds' | 'usage' | 'usageByAgent'>
  * A notice for the run's followers, besides the run's messages. A team member's notice names its delegate call in the
  * same fields as the member's events. `after` is the last message of the log when the notice was stored.
  *
- * A pause names its waiting calls and the message that requested the first of them. A pause and its end name the
- * generation of the holder that stored them. `calls.resolved` is not an event: it stores the position of the end events
- * of calls that clients resolved during the run.
+ * A pause names its waiting calls and the message that requested the first of them. The notices `run.paused` and
+ * `run.resumed` name the generation of the holder that stored them. `calls.resolved` is not an event: it stores the
+ * position of the end events of calls that clients resolved during the run.
  */
 export type RunNotice = ParentNames & {
   readonly after: string

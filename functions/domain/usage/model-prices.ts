@@ -21,8 +21,8 @@ export const PRICE_LISTS = { anthropic: '2026-11', openai: '2026-06' } as const
 /**
  * List prices of single requests by `provider/model`, without discounts for batches or surcharges for regions. A model
  * that is not in the list has no price, and its usage has no cost. Two kinds of models are missing on purpose. The
- * price of some depends on the length of each prompt, which sums do not contain. Others are sold by third parties
- * (Bedrock, self-hosted servers).
+ * price of some models depends on the length of each prompt, and sums do not contain this length. Other models are sold
+ * by third parties (Bedrock, self-hosted servers).
  */
 const PRICES: Readonly<Record<string, Price>> = {
   'anthropic/claude-fable-5-1': { input: 10, cachedInput: 0.25, cacheWrite: 12.5, output: 50 },

@@ -101,8 +101,8 @@ export function memberChunks(
 }
 
 /**
- * A call that waits for a decision. It is sent again as the client's call, because the client responds only when all of
- * its own calls are done.
+ * Converts a call that waits for a decision. The call is sent again as the client's call, because the client responds
+ * only when all of its own calls are done.
  */
 function approvalChunks(message: ToolMessage, text: string): UiChunk[] {
   const [toolCallId, toolName] = [clientCallId(message), message.toolName]
