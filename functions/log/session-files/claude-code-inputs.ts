@@ -15,14 +15,20 @@ const ARGUMENTS = '<command-args>'
 const [REMINDER, REMINDER_END] = ['<system-reminder>', '</system-reminder>']
 
 /** Whether the program itself wrote this record, as a message of the user or the model. */
-export const isProgramRecord = (record: Fields, message: Fields, parser: Parser): boolean =>
+export const isProgramRecord = (record: Fields, message: Fields): boolean =>
   record['isMeta'] === true ||
   record['isCompactSummary'] === true ||
   record['isApiErrorMessage'] === true ||
-  message['model'] === '<synthetic>' ||
-  (parser > 1 && record['type'] === 'user' && !isOfPerson(record['origin']))
+  message['model'] === '<synthetic>'
 
-/** Whether an origin is the person. Other origins are `task-notification`, `peer` and `coordinator`. */
+/** Origins of texts that other agents or the program wrote. The notice of a task is recognised by its text. */
+const OTHER_ORIGINS = new Set(['peer', 'coordinator', 'auto-continuation'])
+
+/** Whether another agent or the program wrote the text of a user record. The record's results still belong to the log. */
+export const isOfOthers = ({ origin }: Fields, parser: Parser): boolean =>
+  parser > 1 && isRecord(origin) && OTHER_ORIGINS.has(kindOf(origin) ?? '')
+
+/** Whether the origin of a queued input is the person. */
 const isOfPerson = (origin: unknown): boolean => !isRecord(origin) || ['human', undefined].includes(kindOf(origin))
 
 const kindOf = (origin: Fields): string | undefined => textIn(origin, 'kind')

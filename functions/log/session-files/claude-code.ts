@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../domain/json.ts'
 import { callOf, createSubAgents } from './claude-code-agents.ts'
 import type { WorkLine } from './claude-code-agents.ts'
-import { blocksOf, contentOf, isProgramRecord, lacksContent, queuedInput, typedParts } from './claude-code-inputs.ts'
+import { blocksOf, contentOf, isOfOthers, isProgramRecord, lacksContent, queuedInput, typedParts } from './claude-code-inputs.ts'
 import { createMessages, isRecord, textIn, textsIn, timeIn } from './transcript.ts'
 import type { FileLine, Loop, Parser, Transcript } from './transcript.ts'
 
@@ -148,7 +148,7 @@ function createTaker(messages: ReturnType<typeof createMessages>, seen: Set<stri
 
   function take(line: number, record: Fields, loop: Loop | undefined): void {
     const message = record['message']
-    if (!isRecord(message) || isProgramRecord(record, message, parser)) return
+    if (!isRecord(message) || isProgramRecord(record, message)) return
     const blocks = blocksOf(message['content'])
     if (record['type'] === 'assistant') {
       const key = textIn(message, 'id') ?? record['uuid']
@@ -159,7 +159,7 @@ function createTaker(messages: ReturnType<typeof createMessages>, seen: Set<stri
       return
     }
     for (const block of blocks) takeResult(line, record, block, loop)
-    const typed = typedParts(blocks, parser)
+    const typed = isOfOthers(record, parser) ? [] : typedParts(blocks, parser)
     if (typed.length === 0) return
     if (loop === undefined) takeWaiting()
     messages.user(line, typed, timeIn(record), loop)

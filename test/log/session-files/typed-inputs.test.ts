@@ -25,6 +25,8 @@ describe('Claude Code', () => {
     ['a text', queued('go on')],
     ['blocks', queued([{ type: 'text', text: 'go on' }])],
     ['a prompt of a human', queued('go on', { commandMode: 'prompt', origin: { kind: 'human' } })],
+    ['a text of an origin that is not known', user('go on', { origin: { kind: 'cli' } })],
+    ['a text without the form of a notice', user('go on', { origin: { kind: 'task-notification' } })],
     ['a text behind a reminder', user('<system-reminder>mind</system-reminder>\n\ngo on')],
     [
       'a text before reminders',
@@ -51,6 +53,20 @@ describe('Claude Code', () => {
     ['a command without arguments', user('<command-name>/model</command-name><command-args></command-args>')],
     ['a reminder', user('<system-reminder>mind</system-reminder>')],
   ])('field/09/notices: %s is no input', (_, record) => expect(inputs(record)).toEqual([]))
+
+  test('a result counts, whatever the origin of its record', () => {
+    const call = { type: 'tool_use', id: 't', name: 'Bash', input: {} }
+    const result = { type: 'tool_result', tool_use_id: 't', content: 'a.txt' }
+    const records = [
+      { uuid: 'a', type: 'assistant', message: { content: [call] } },
+      { uuid: 'b', ...user([result, { type: 'text', text: 'done' }], { origin: { kind: 'coordinator' } }) },
+    ]
+    const { messages } = readClaudeCode(linesOf(records), BESIDE, 2)
+    expect(messages.map(({ value }) => value)).toMatchObject([
+      { role: 'assistant' },
+      { role: 'tool', parts: [{ type: 'text', text: 'a.txt' }] },
+    ])
+  })
 
   test('field/07/queued-twice: a queued input is stored once, even if a copy and a user line repeat it', () => {
     const copied = { ...queued('go on', { source_uuid: 's' }), uuid: 'q' }
