@@ -1,7 +1,15 @@
 import type { JsonObject } from '../../domain/json.ts'
 import { callOf, createSubAgents } from './claude-code-agents.ts'
 import type { WorkLine } from './claude-code-agents.ts'
-import { blocksOf, contentOf, isOfOthers, isProgramRecord, lacksContent, queuedInput, typedParts } from './claude-code-inputs.ts'
+import {
+  blocksOf,
+  contentOf,
+  isOfOthers,
+  isProgramRecord,
+  lacksContent,
+  queuedInput,
+  typedParts,
+} from './claude-code-inputs.ts'
 import { createMessages, isRecord, textIn, textsIn, timeIn } from './transcript.ts'
 import type { FileLine, Loop, Parser, Transcript } from './transcript.ts'
 
