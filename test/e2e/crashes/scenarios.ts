@@ -3,6 +3,7 @@ import { whileUnavailable } from '../backend/unavailable.ts'
 import type { DurableClient } from './parts/durable-client.ts'
 import { CALLBACK_NAME } from './parts/reported.ts'
 import { answerResponse } from './parts/answered-response.ts'
+import { forkSession, replaceRuns } from './parts/replaced-runs.ts'
 import { importOnce } from './imported-turns.ts'
 import { forgive, hasFallenSilent, inputText, marksOf } from './parts/scripted-model.ts'
 
@@ -187,6 +188,8 @@ export const scenarios: readonly Scenario[] = [
       await answerResponse(client)
     },
   },
+  { name: 'replacement', drive: replaceRuns },
+  { name: 'fork', drive: forkSession },
   { name: 'deletion', deletes: true, drive: driveDeletion },
 ]
 

@@ -27,6 +27,8 @@ export interface Knowledge {
   readonly resolutions: Map<string, string | boolean>
   /** Runs that were cancelled while they were running, or were superseded. */
   readonly stopped: Set<string>
+  /** Texts of inputs that a replacement without content has sent again. */
+  readonly repeated: Set<string>
   /** Runs that failed as expected. */
   readonly failed: Set<string>
   readonly marks: Set<string>
@@ -46,13 +48,20 @@ export const newKnowledge = (name: string): Knowledge => ({
   last: new Map(),
   resolutions: new Map(),
   stopped: new Set(),
+  repeated: new Set(),
   failed: new Set(),
   marks: new Set(),
 })
 
-/** Returns the fields of a message that never change. Numbers and uses of sources are added later. */
-export const lasting = (message: Pick<Message, 'sources'> | undefined): unknown =>
-  message?.sources === undefined ? message : { ...message, sources: message.sources.map(({ title }) => title) }
+/**
+ * Returns the fields of a message that never change. Numbers and uses of sources are added later, and so is the run that
+ * supersedes the message.
+ */
+export function lasting(message: Pick<Message, 'sources' | 'superseded_by'> | undefined): unknown {
+  const { superseded_by: _, sources, ...fields } = message ?? {}
+  if (message === undefined) return undefined
+  return { ...fields, ...(sources === undefined ? {} : { sources: sources.map(({ title }) => title) }) }
+}
 
 /** A session's client. It repeats requests without a response, and those that failed because the store did not respond. */
 export interface DurableClient {
@@ -61,6 +70,8 @@ export interface DurableClient {
   openSession(agent?: string): Promise<void>
   /** Sends an input and returns its run's id. If `stream` is set, reads the run's events up to its end or a pause. */
   submit(key: string, body: { readonly content: string } & object, stream: boolean): Promise<string>
+  /** Replaces a run by its own input. Returns the id of the new run. */
+  regenerate(key: string, run: string): Promise<string>
   /** Reads the run's events, resolving its waiting calls, until it has ended. Approvals are given unless `denies` is set. */
   finish(run: string, denies?: boolean): Promise<RunBody>
   /** Continues after a failed run. Returns the id of the new run. */
@@ -149,7 +160,8 @@ export function createDurableClient(client: Client, knows: Knowledge): DurableCl
       const request = { method: 'POST', body: JSON.stringify(body), headers: { ...headers, ...wants } }
       const response = await whileUnavailable(() => fetch(`${client.url}${base}/messages`, request))
       if (stream) await read(response, key)
-      else knows.runs.set(key, ((await response.json()) as RunBody).id)
+      else if (response.ok) knows.runs.set(key, ((await response.json()) as RunBody).id)
+      else throw new Error(`POST ${base}/messages: ${response.status} ${await response.text()}`)
       return knows.runs.get(key) ?? ''
     },
     async finish(run, denies = false) {
@@ -159,6 +171,14 @@ export function createDurableClient(client: Client, knows: Knowledge): DurableCl
         if (now.waiting.length > 0) await resolveOne(now, denies)
         else await follow(now.id)
       }
+    },
+    async regenerate(key, run) {
+      const known = knows.runs.get(key)
+      if (known !== undefined) return known
+      const headers = { prefer: 'respond-async', 'idempotency-key': key }
+      const { id } = await client.post<RunBody>(`${base}/messages`, { replaces: run }, headers)
+      knows.runs.set(key, id)
+      return id
     },
     async resume(key) {
       const known = knows.runs.get(key)

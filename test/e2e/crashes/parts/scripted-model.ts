@@ -60,6 +60,8 @@ const PLANS: { readonly [word: string]: readonly (readonly Call[])[] } = {
   refused: [[['record', 'z']]],
   hang: [[['endless', 'x']]],
   say: [],
+  // The completion lists the inputs of its request.
+  recall: [],
   // Two members at once, beside a tool call of the leader.
   team: [
     [
@@ -124,6 +126,9 @@ export const marksOf = (word: keyof typeof PLANS & string, unique: string, tool?
     batch.flatMap(([name, mark]) => (tool === undefined || tool === name ? [`${mark}-${unique}`] : [])),
   )
 
+/** The completion of a `recall` input in a conversation with these inputs. */
+export const recallText = (inputs: readonly string[]): string => `heard ${inputs.join(', ')}`
+
 /** Final completion of the model. */
 const completionText = (word: string, unique: string): string =>
   `all done with ${unique}${word === 'cite' ? ', says [source1]' : ''}`
@@ -184,7 +189,9 @@ export function scriptedModel({ messages, tools = [], tool_choice }: ChatRequest
   const mayCall = tools.length > 0 && tool_choice !== 'none'
   const batch = mayCall ? PLANS[word]?.[round] : undefined
   if (batch === undefined) {
-    const completion = { parts: [{ type: 'text' as const, text: completionText(word, unique) }] }
+    const inputs = messages.flatMap(({ role, content }) => (role === 'user' ? [contentOf(content)] : []))
+    const said = word === 'recall' ? recallText(inputs) : completionText(word, unique)
+    const completion = { parts: [{ type: 'text' as const, text: said }] }
     return faltering({ completion }, word, unique, round)
   }
   const calls = batch.map(([name, mark, to], place) => ({
