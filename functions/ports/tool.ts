@@ -77,8 +77,8 @@ export interface Tool {
   /** JSON Schema of the arguments, as the model sees it. */
   readonly parameters: JsonObject
   /**
-   * Returns the reason why arguments do not match the schema; undefined if they do. Checked before a person is asked to approve
-   * the call.
+   * Returns the reason why arguments do not match the schema; undefined if they do. This check precedes the request for
+   * a person's approval.
    */
   check?(input: Json): string | undefined
   /** Whether an interrupted call may be executed again. */

@@ -3,8 +3,8 @@ import type { HistoryFilters, HistoryHit } from '../domain/history.ts'
 type Fields = Pick<HistoryHit, 'role' | 'toolName' | 'status' | 'session' | 'owner' | 'agent' | 'time' | 'runId'>
 
 /**
- * Whether an entry that the index did not filter fits the filters. `Fields` has no ratings, so no entry fits a filter
- * by rating. The caller compares the metadata.
+ * Whether an entry fits the filters. Used for entries that the index returned without filtering. `Fields` has no
+ * ratings, so no entry fits a filter by rating. The caller compares the metadata.
  */
 export function fitsFilters(entry: Fields, filters: HistoryFilters): boolean {
   const { role, tool, status, session, owner, agent, feedback, since, until, notRun, sessions } = filters

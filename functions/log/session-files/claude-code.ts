@@ -22,9 +22,10 @@ const PERSISTED = /^\s*<persisted-output>[^]{0,500}?saved to: [^\n]*[/\\]([\w-][
 const AT_END = new Set(['turn_duration', 'stop_hook_summary'])
 const SAID_ALL = new Set(['end_turn', 'stop_sequence', 'refusal'])
 /**
- * Reads a session of Claude Code, in the order of the file. Links from records to their parents are ignored. Omitted are
- * bookkeeping, the program's own texts, and repeated records, which a resumed session copies. `beside` reads a sub-agent's file,
- * or an output by its name; undefined if there is none. A sub-agent's messages follow the result of the call that started it.
+ * Reads a session of Claude Code, in the order of the file. Ignores links from records to their parents. Omits
+ * bookkeeping, the program's own texts, and repeated records, which a resumed session copies. `beside` reads a
+ * sub-agent's file, or an output by its name; undefined if there is none. The messages of a sub-agent follow the result
+ * of the call that started this sub-agent.
  */
 export function readClaudeCode(lines: Iterable<FileLine>, beside: Beside, parser: Parser): Transcript {
   const messages = createMessages()

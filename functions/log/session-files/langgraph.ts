@@ -130,8 +130,8 @@ function createVersions() {
   const ended = new Map<string, { readonly call: Call; readonly of: string; readonly by: string }>()
   return {
     /**
-     * `calls`: the calls of a changed message that have no result yet. `given`: the open calls of the message's previous form,
-     * which the change abandons.
+     * Records the calls of a new or changed message. Returns the calls without a result as `calls`, and the open calls
+     * of the message's previous form as `given`. The change abandons the calls in `given`.
      */
     called(
       { id }: Found,

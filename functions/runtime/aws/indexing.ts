@@ -27,7 +27,7 @@ interface Dependencies {
 }
 
 /**
- * Handles records of the table's stream: updates the history index, and deletes sessions whose expiry was removed.
+ * Handles records of the table's stream: updates the history index, and deletes sessions whose expiry row was removed.
  * Returns the earliest record that failed, so that the stream is sent again from that record. Once `signal` is aborted,
  * returns the first unprocessed record.
  */

@@ -19,11 +19,11 @@ interface Dependencies {
 }
 
 /**
- * Returns a function that logs each secret that settings name but the deployment's secret lacks, and counts them for an
- * alarm. The secrets are checked once, even if the function is called several times.
+ * Returns a function that checks whether the deployment's secret has every value that settings name. It logs what is
+ * missing, and counts the faults for an alarm. Only its first call makes the check.
  *
- * The process continues, because everything else works. The secret is not read if the settings name no secret. The
- * function never rejects.
+ * The process continues, because everything else works. If settings name only the secrets of every Slack app, the
+ * deployment's secret is not read. The function never rejects.
  */
 export function createSecretsCheck(
   secret: Pick<Secret, 'name' | 'read'>,

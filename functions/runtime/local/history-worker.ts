@@ -7,7 +7,7 @@ import { reindexMessages } from '../../adapters/sqlite/history/documents/reindex
 import { emptyLog } from '../../adapters/sqlite/write-ahead-log.ts'
 import type { WriteGate } from '../../adapters/sqlite/write-gate.ts'
 
-/** Types that the indexing thread shares with `history-thread.ts`: its data and its messages. */
+/** The data that `history-thread.ts` passes to the indexing thread. The types after it are the threads' messages. */
 export interface ThreadSettings {
   /** Path of the database's file. */
   readonly path: string

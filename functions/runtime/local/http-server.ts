@@ -92,8 +92,8 @@ export async function serveHttp(
 }
 
 /**
- * `taken`: the number of bytes of a response that the kernel has accepted. `since`: the last time at which `taken` had
- * changed, or no bytes were pending.
+ * `taken`: the number of bytes of a response that the kernel has accepted. `since`: time of the last check at which
+ * `taken` had changed or no bytes were pending.
  */
 interface Progress {
   readonly taken: number

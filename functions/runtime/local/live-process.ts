@@ -13,7 +13,7 @@ const PROCESSES = 'processes'
 /** This process, as seen by other processes that use its data folder. */
 export interface LiveProcess {
   /**
-   * Names this process in its leases. Undefined if the file system has no locks; then the leases last until they
+   * The name of this process in its leases. Undefined if the file system has no locks; then the leases last until they
    * expire.
    */
   readonly id: string | undefined

@@ -77,7 +77,7 @@ export function readDates(text: string, today: Day): DateMention[] {
   return ordered.map((mention) => withPreposition(text, year === undefined ? mention : withYear(mention, year, today)))
 }
 
-/** Gives a date without a year the year of another date in the query: "from 3 March to 10 March 2025". */
+/** Completes a date without a year by the year of another date in the query: "from 3 March to 10 March 2025". */
 function withYear(mention: DateMention, year: number, today: Day): DateMention {
   const { written } = mention
   if (written === undefined || written.year !== undefined) return mention

@@ -24,7 +24,7 @@ export interface SearchTerm {
   readonly wholes: readonly string[]
   /** The words that together match the term. A plain word has one. */
   readonly words: readonly string[]
-  /** Weight of the term: 1, or less for words that only phrase the question. */
+  /** Weight of the term: 1, or less for words that a question needs but that carry no content. */
   readonly weight: number
   /** For a date: the ways in which texts write it. These are searched instead of `words`. */
   readonly date?: DateSpellings

@@ -1,6 +1,6 @@
 /**
- * This module has words of a query that only phrase the question. They are English only. Queries in other languages
- * lose little precision, because a rare word still counts.
+ * This module lists words that a question needs but that carry no content. The lists are English only. Queries in other
+ * languages lose little precision, because a rare word still counts.
  */
 const list = (words: string): ReadonlySet<string> => new Set(words.trim().split(/\s+/u))
 

@@ -24,7 +24,7 @@ const CANDIDATES = [-1, 1, 2]
 
 type EventId = Candidate['event']
 
-/** The neighbours of an event and their weights. */
+/** For each event: the weights of its neighbours, by neighbour. */
 type Neighbours = ReadonlyMap<EventId, ReadonlyMap<EventId, number>>
 
 /** Finds the neighbours of all events in these windows. */

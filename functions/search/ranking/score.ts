@@ -38,7 +38,10 @@ const BM25 = 0.1
 const TOOL_EVENT = 0.06
 const TOOL_EVENT_IN_SPEECH = 0.015
 const SPEAKER = 0.12
-/** Deducted for a question: from a text that asks the same question, and from the input of a run that used tools. */
+/**
+ * Deductions if the query is a question. `ASKS_TOO`: from a text that asks the same question. `INPUT`: from the input
+ * of a run that used tools.
+ */
 const ASKS_TOO = 0.1
 const INPUT = 0.1
 /** Added for an entry of the time that the query names. */
