@@ -48,8 +48,8 @@ function expectRecalled(session: string, messages: readonly Message[], run: stri
 }
 
 /**
- * Copies a log of many steps, with a replaced run, into the session of this client. The same request is repeated until the
- * copy is complete.
+ * Copies a log of many steps, with a replaced run, into the session of this client. Repeats the request until the copy is
+ * complete.
  */
 export async function forkSession(client: DurableClient): Promise<void> {
   const { knows, client: http } = client
