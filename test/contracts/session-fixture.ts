@@ -204,7 +204,7 @@ export const expectCode = async (promise: Promise<unknown>, code: ErrorCode): Pr
   await expect(promise).rejects.toMatchObject({ code })
 }
 
-/** Texts that stores often store incorrectly. */
+/** Texts that databases often store incorrectly. */
 export const HOSTILE_TEXTS: readonly (readonly [string, string])[] = [
   ['empty', ''],
   ['NUL', 'a\u0000b\u0000'],

@@ -38,7 +38,7 @@ export interface SessionPorts {
   readonly usage: UsageLedger
 }
 
-/** Ports of an engine for the suites, over a clock that the suites move. */
+/** Ports of an engine for the suites, with a clock that only the suites advance. */
 export interface Stores extends SessionPorts {
   readonly clock: ManualClock
   /** The ports of another process on the same data. */

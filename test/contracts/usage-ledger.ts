@@ -32,7 +32,7 @@ async function runOnce(fixture: SessionFixture, owner?: string): Promise<void> {
   for (let times = 0; times < 2; times++) await fixture.log.endRun(lease, end, account)
 }
 
-/** Returns the sums of usage over the last week, by one of the groups. */
+/** Returns the sums of usage over the last week, grouped by `by`. */
 async function sums(fixture: SessionFixture, by: UsageGroup, owner?: string) {
   const now = fixture.clock.now()
   const days = { from: dayOf(now - 7 * DAY_MS), to: dayOf(now) }

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-/** Runs the project's lint on a small tree of files that break its rules, and of files that obey them. */
+/** The tests run the project's lint on a small tree. Some of its files break the rules, and some obey them. */
 const ROOT = resolve(import.meta.dirname, '../..')
 const CONFIGURATION = ['oxlint.config.ts', 'lint', 'tsconfig.json', 'package.json']
 const LONG_FUNCTION = `export function long(): void {\n${'  void 0\n'.repeat(60)}}\n`

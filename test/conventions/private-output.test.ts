@@ -11,7 +11,7 @@ interface Rule {
   readonly allowed?: RegExp
 }
 
-/** Forbidden calls: they create a file or a folder and set its mode. */
+/** Forbidden calls: they create a file or a folder without a private mode. */
 const MAKES_FILES: Rule = {
   breaks:
     /\b(?:createWriteStream|writeFile(?:Sync)?|appendFile(?:Sync)?|mkdir(?:Sync)?)\((?![^\n]*mode: 0o[67]00)[^\n]*|\bopen(?:Sync)?\([^()\n]*'[wa][^\n]*/g,

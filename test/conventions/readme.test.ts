@@ -7,7 +7,7 @@ import { DEFAULT_POLICIES } from '../../functions/domain/agent.ts'
 import { parseAgents } from '../../functions/runtime/settings/agents-file.ts'
 import { environment } from '../../functions/runtime/settings/config.ts'
 
-/** Compares the pages with the program. `citations.test.ts` checks their links and citations. */
+/** The tests compare the pages with the program. `citations.test.ts` checks the links and citations of the pages. */
 const ROOT = resolve(import.meta.dirname, '../..')
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
 const { scripts } = JSON.parse(read('package.json')) as { scripts: { readonly [name: string]: string } }

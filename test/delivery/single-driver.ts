@@ -9,7 +9,7 @@ export interface SingleDriver {
   readonly driver: DeliveryDriver
   /** Milliseconds by which the driver's clock is ahead of real time. */
   readonly time: { ahead: number }
-  /** A pending delivery of this session for the channel. */
+  /** Adds a pending delivery of this session for the channel. */
   add(session: string, id: string, target: { readonly [name: string]: string }): Promise<unknown>
 }
 

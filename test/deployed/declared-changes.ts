@@ -1,6 +1,6 @@
 import type { Assembly, Resource, Template } from './cloud/template/assembly.ts'
 
-/** Differences between the suite and the templates, each with its reason. Everything else runs as synthesised. */
+/** A difference between the suite and the templates, with its reason. Everything else runs as synthesised. */
 interface Change {
   readonly resource: RegExp
   readonly type: string
@@ -25,7 +25,9 @@ const variables = (
 }
 const MODEL = { MODEL: 'openai-compatible/scripted' }
 
-/** `channels`: variables with the addresses of this suite's Slack, receivers and agents' file. */
+/**
+ * Returns the declared changes. `channels`: variables with the addresses of this suite's Slack, receivers and agents' file.
+ */
 const changesWith = (channels: Readonly<Record<string, string>>): readonly Change[] => [
   {
     resource: /^TooltrailApi[0-9A-F]{8}$/,

@@ -8,7 +8,7 @@ import type { ChatRequest, OpenAiServer, OpenAiStep } from '../model-server/open
 /** `work 3 rounds of 500 ms`: three completions with a call, each after 500 ms, then a final one. */
 const WORK = /^work (\d+) rounds of (\d+) ms$/
 
-/** A model server with the inputs of the demo model, and with slow work. */
+/** Starts a model server that understands the inputs of the demo model, and inputs for slow work. */
 export function startModel(): Promise<OpenAiServer> {
   return startOpenAiServer(async (request, index): Promise<OpenAiStep> => {
     const start = request.messages.findLastIndex((message) => message.role === 'user')

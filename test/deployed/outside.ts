@@ -7,7 +7,7 @@ import { SIGNING_SECRET } from '../slack-server/slack-events.ts'
 import { BOT_TOKEN, startSlackServer } from '../slack-server/slack-server.ts'
 import type { SlackServer } from '../slack-server/slack-server.ts'
 
-/** Signs a webhook's request. */
+/** Secret that signs a webhook's request. */
 export const HOOK_SECRET = `whsec_${Buffer.from('the secret of those who send us').toString('base64')}`
 /** Name of a field that the agents' file uses, but the deployment's secret lacks. */
 export const MISSING = 'NOBODY_SET_THIS'
@@ -23,7 +23,7 @@ export interface Outside {
   close(): Promise<void>
 }
 
-/** Starts a Slack and a receiver of callbacks, and writes the agents' file that names them. */
+/** Starts a Slack server and a receiver of callbacks, and writes the agents' file with their settings. */
 export async function openOutside(): Promise<Outside> {
   const [slack, receiver] = await Promise.all([startSlackServer(), openReceiver()])
   const folder = await mkdtemp(join(tmpdir(), 'tooltrail-outside-'))

@@ -80,7 +80,7 @@ export async function startSystem(assembly: Assembly, engines: Engines): Promise
   }
 }
 
-/** Compares attribute values in any order. */
+/** Text form of an item's key, equal for any order of the attributes. */
 function keyOf(keys: unknown): string {
   const { pk, sk } = keys as { readonly pk?: { readonly S?: string }; readonly sk?: { readonly S?: string } }
   return `${pk?.S} ${sk?.S}`

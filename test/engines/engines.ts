@@ -34,7 +34,10 @@ export async function startEngine(name: NeedName): Promise<Engine> {
   return { endpoint: given, stop: () => Promise.resolve() }
 }
 
-/** Any response is enough, because most engines refuse an empty request. A new engine may need a moment. */
+/**
+ * Waits until the engine responds. Any response is enough, because most engines refuse an empty request. A new engine may
+ * need a moment.
+ */
 async function reach(variable: string, endpoint: string): Promise<void> {
   const deadline = Date.now() + REACH_MS
   for (;;) {

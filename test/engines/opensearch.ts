@@ -8,7 +8,7 @@ const VERSION = '3.3.2'
 /** The first start downloads 165 MB. */
 const START_MS = 900_000
 
-/** A real single-node OpenSearch, without the security plugin; installed on first use. */
+/** Starts a real single-node OpenSearch without the security plugin. The first use installs it. */
 export async function startOpensearch(): Promise<Engine> {
   const [scratch, port] = await Promise.all([makeScratch('opensearch'), freePort()])
   return startProcess({

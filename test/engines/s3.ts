@@ -7,7 +7,7 @@ import type { Engine } from './process.ts'
 const VERSION = '4.1.0'
 const START_MS = 300_000
 
-/** S3 by s3proxy on a folder; its credentials are `local` and `localsecret`. */
+/** Starts s3proxy, which serves S3 from a folder. Its credentials are `local` and `localsecret`. */
 export async function startS3(): Promise<Engine> {
   const jars = await cached(`s3proxy-${VERSION}`, (folder) =>
     runCommand(

@@ -7,7 +7,7 @@ import type { Engine } from './process.ts'
 const VERSION = '1.7.1'
 const START_MS = 300_000
 
-/** SQS by ElasticMQ, in memory, with SQS's own limits enforced. */
+/** Starts ElasticMQ, which serves SQS from memory. It enforces SQS's own limits. */
 export async function startSqs(): Promise<Engine> {
   const jars = await cached(`elasticmq-${VERSION}`, (folder) =>
     runCommand(

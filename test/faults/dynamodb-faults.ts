@@ -12,11 +12,11 @@ function respondWith(status: number, name: string, fields: object = {}): Fault['
   return { kind: 'respond', status, body, type: JSON_TYPE }
 }
 
-/** `TransactWriteItems`, `Query`, … */
+/** Name of the request's operation, such as `TransactWriteItems` or `Query`. */
 export const operationOf = ({ headers }: Pick<ProxiedRequest, 'headers'>): string =>
   String(headers['x-amz-target'] ?? '').replace(/^.*\./, '')
 
-/** Another client's transaction holds one of the items. Reads never get this error. */
+/** The response to a write while another client's transaction holds one of its items. Reads never get this error. */
 function conflict(request: ProxiedRequest): Fault['does'] | undefined {
   const operation = operationOf(request)
   if (operation === 'UpdateItem' || operation === 'PutItem') return respondWith(400, 'TransactionConflictException')

@@ -11,7 +11,7 @@ import type {
   UserPart,
 } from '../../functions/domain/messages/message.ts'
 
-/** Marks text that must never reach a model. */
+/** Mark in texts that must never reach a model. */
 export const SECRET = 'NEVER-SENT'
 
 interface Builder {
@@ -48,7 +48,7 @@ const rawArguments = fc.oneof(
 const status = fc.constantFrom<ToolStatus>('completed', 'error', 'interrupted', 'cancelled', 'denied')
 const openStatus = fc.constantFrom<ToolStatus>('running', 'waiting', 'approved')
 
-/** Only four ids, so that many calls have equal ids, even within one batch. */
+/** Calls with only four ids, so that many calls have equal ids, even within one batch. */
 const call = fc.record<ToolCall>({
   id: fc.constantFrom('', 'call_0', 'call_1', 'functions.shell:0'),
   name: fc.constantFrom('shell', 'read_output', 'unknown tool'),
@@ -67,7 +67,7 @@ const spoken = fc.oneof(
   fc.record({ type: fc.constant('reasoning' as const), text, provider: fc.constant({ maker: { signature: 's' } }) }),
 )
 
-/** `open`: results may be missing or pending, as in imported logs or logs before a repair. */
+/** Plans of rounds. `open`: results may be missing or pending, as in imported logs or logs before a repair. */
 const round = (open: boolean): fc.Arbitrary<RoundPlan> =>
   fc.record({
     parts: fc.array(spoken, { maxLength: 3 }),

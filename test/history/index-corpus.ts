@@ -98,7 +98,7 @@ async function makeMessage(
 /** Adds a fake secret to some texts. It is split, so that this file contains no text that looks like a secret. */
 const secret = (number: number): string => (number % 41 === 0 ? ` with ${'ghp_'}${'a1B2'.repeat(9)}` : '')
 
-/** A call's row is written at its start and changed at its end. */
+/** Writes messages as the loop does: a call's row is written at the call's start and changed at its end. */
 export async function writeMessages(
   dependencies: DynamoDependencies,
   key: SessionKey,

@@ -159,7 +159,7 @@ async function deliver(harness: IndexHarness, batches: readonly (readonly Stream
   }
 }
 
-/** Chooses the outcome of a write: for a third of them, the engine is busy or the response is lost. */
+/** Chooses the outcome of a write. For a third of the writes, the engine is busy or the response is lost. */
 function unlucky({ path }: ProxiedRequest, random: () => number): Fate {
   if (path !== '/_bulk') return 'pass'
   const chance = random()

@@ -92,7 +92,7 @@ async function hasNews({ ports, harness }: Holding, thread: Thread): Promise<boo
   return thread.waiting.length < before
 }
 
-/** Reads the waiting calls of the leader and of all its members. */
+/** Reads the waiting calls of the leader and of all its members. Returns whether any was resolved. */
 export async function haveNews(holding: Holding): Promise<boolean> {
   let news = false
   for (const thread of threadsOf(holding.leader)) if (await hasNews(holding, thread)) news = true

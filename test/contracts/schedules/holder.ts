@@ -113,7 +113,10 @@ async function resume(holding: Holding): Promise<boolean> {
   return (await process.write(act, () => ports.log.pause(lease))) === undefined
 }
 
-/** Returns true if the lease was released. */
+/**
+ * Acts between two rounds: stores a steering input, hands off, ends the run, or starts the next round. Returns true if the
+ * lease was released.
+ */
 async function betweenRounds(holding: Holding, queued: boolean): Promise<boolean> {
   const { harness, process, ports, lease, leader } = holding
   const { plan } = leader

@@ -147,7 +147,7 @@ function checkCall(
   is: Message,
 ): void {
   if (was.role !== 'tool' || is.role !== 'tool') throw new Violation('a message is never rewritten', was.id)
-  // If the run ends first, the member's messages stay in the log and its delegate call is cancelled.
+  // If the run ends before its member, the member's messages stay in the log and its delegate call is cancelled.
   const isLeft = was.status === 'running' && is.status === 'cancelled' && isDelegation(was)
   const isStep = isLeft || CALL_STEPS[was.status].includes(is.status)
   must('an ended call never changes', isStep, `${was.status} to ${is.status}`)
@@ -247,7 +247,7 @@ function checkCounters(harness: Watched, header: SessionHeader, { messages, runs
   }
 }
 
-/** The session is on the sweeper's list whenever it has work and no holder. */
+/** Checks the due time. A session with work and without a holder is due, and a lease becomes due soon after its end. */
 function checkWakeUp(harness: Watched, header: SessionHeader): void {
   const { lease, due } = header
   if (isBlocked(header) || !hasWork(header)) return

@@ -93,7 +93,7 @@ function crash(harness: Harness, state: ProcessState): void {
   replace(harness, state)
 }
 
-/** A dead worker gets a successor, a dead client does not. */
+/** Starts a successor of a dead worker. A dead client has no successor. */
 export function replace(harness: Harness, { root }: ProcessState): void {
   const { name } = root.process
   if (name.startsWith('worker')) harness.processes.spawn(`${name}'`, (process) => work(harness, process))
@@ -138,7 +138,7 @@ export function arrive(harness: Harness, flight: Flight): ProcessState {
   })
 }
 
-/** Advances the time until the session is due. Until then, no process can act. */
+/** Options for an idle session: advance the time until the session is due. Until then, no process can act. */
 function idlesOf({ seen: { header }, stores: { clock }, trace }: Harness): Option[] {
   const { due, lease } = header ?? {}
   if (due === undefined) return []

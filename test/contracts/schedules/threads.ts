@@ -97,8 +97,8 @@ export const lostCalls = (messages: readonly Message[]): ToolMessage[] =>
     .filter((row) => row.status === 'running' && !mayRunAgain(row) && !isDelegation(row))
 
 /**
- * Extends the log as soon as no other thread does. Returns false if the run ends first. `write` gets the ids and stores their
- * messages.
+ * Extends the log as soon as no other thread does. Returns false if the run ends first. `write` gets the new ids, and stores
+ * the messages with these ids.
  */
 async function extend(
   holding: Holding,

@@ -60,8 +60,8 @@ const paragraphsOf = (text: string): string[] =>
 type Named = { type: string; name?: string; object?: Named; property?: Named; callee?: Named; tag?: Named }
 
 /**
- * Returns the function's first name: `test` for `test.each([…])('…')`, and `describe` for `describe.skipIf(x)('…')`. Returns
- * undefined for a method of another object, such as a harness that a test names `it`.
+ * Returns the name at the start of a called function: `test` for `test.each([…])('…')`, and `describe` for
+ * `describe.skipIf(x)('…')`. Returns undefined for a method of another object, such as a harness that a test names `it`.
  */
 function functionName(node: Named): string | undefined {
   if (node.type === 'Identifier') return node.name

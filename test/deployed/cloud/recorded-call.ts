@@ -59,7 +59,10 @@ const ITEM_KINDS = ['Put', 'Update', 'Delete', 'ConditionCheck', 'Get'] as const
 
 const tableArn = (name: string): string => `arn:aws:dynamodb:${REGION}:${ACCOUNT}:table/${name}`
 
-/** Transactions and batches need the permissions of their item operations. */
+/**
+ * Permissions of a DynamoDB request. A transaction needs the permission of each item operation. A batch needs its own
+ * permission on each table.
+ */
 function dynamodbPermissions(request: ProxiedRequest): readonly RecordedCall[] {
   const operation = operationOf(request)
   const body = bodyOf(request)
@@ -131,7 +134,7 @@ const SEARCH_ACTIONS: readonly (readonly [RegExp, string])[] = [
   [/^DELETE \/[^/_][^/]*$/, 'DeleteIndex'],
 ]
 
-/** For a domain, the method and the path of a request determine the permission. */
+/** Permissions of a request to a search domain, determined by its method and path. */
 function domainPermissions({ method, path }: ProxiedRequest, arn: string): readonly RecordedCall[] {
   const action = `es:ESHttp${method.slice(0, 1)}${method.slice(1).toLowerCase()}`
   return [{ action, resource: arn + new URL(path, 'http://search').pathname }]

@@ -13,7 +13,9 @@ interface World {
 /** A named check. It holds unless it rejects. */
 export type Check = readonly [name: string, work: () => Promise<unknown>]
 
-/** Deploys, uses, changes, deletes and deploys again, in this order, with the project's own commands. */
+/**
+ * Returns the checks: deploy, use, change, delete and redeploy the program, in this order, with the project's own commands.
+ */
 export function checksOf({ account, checkout }: World): readonly Check[] {
   const { run } = checkout
   const keys = new Map<string, string>()
@@ -108,7 +110,7 @@ const sender =
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
 
-/** A run through the queue and the worker. */
+/** Executes a run through the queue and the worker. Throws unless it completes in time. */
 async function queuedRun(base: string, key: string): Promise<void> {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
   const json = async (path: string, body?: object, more = {}) => {

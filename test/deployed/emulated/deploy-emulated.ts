@@ -1,6 +1,6 @@
 /**
- * A program: deploys this tree with its own commands to an emulator of AWS, whose IAM is enforced. It needs Python and Java, talks to
- * loopback alone, and takes some ten minutes. Exit code 0: every check holds.
+ * A program that deploys this tree with its own commands to an emulator of AWS with enforced IAM. It needs Python and Java,
+ * connects only to loopback addresses, and takes about ten minutes. Exit code 0: every check holds.
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

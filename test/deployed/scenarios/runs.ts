@@ -17,7 +17,7 @@ export interface KilledRun {
   readonly call: string
 }
 
-/** Runs that workers execute, from hints in the queue. */
+/** Scenarios of runs that workers execute after hints in the queue. */
 export function declareRuns(system: () => System, killed: () => KilledRun): void {
   test('a background run gets its response at once and is executed by a worker', async () => {
     const { client, functions } = system()

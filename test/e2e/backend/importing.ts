@@ -16,8 +16,8 @@ interface Imported {
 }
 
 /**
- * Makes the files look unchanged for half an hour. Their completions then count as complete, but their calls may still be in
- * flight.
+ * Offset of the import's clock, which makes the files look unchanged for half an hour. Their completions then count as
+ * complete, but their calls may still be in flight.
  */
 const LATER_MS = 1_800_000
 

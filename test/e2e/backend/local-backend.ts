@@ -26,7 +26,7 @@ export const localBackend: Backend = {
   },
 }
 
-/** Folders of other sessions may be removed during the listing: list again. */
+/** Lists the files of a folder. Lists them again if another session's folder was removed during the listing. */
 async function filesIn(folder: string): Promise<string[]> {
   if (!existsSync(folder)) return []
   for (let attempt = 1; ; attempt++) {
@@ -39,7 +39,9 @@ async function filesIn(folder: string): Promise<string[]> {
   }
 }
 
-/** Returns every row of every table and the name of every file, once the words of all stored texts are indexed. */
+/**
+ * Returns a hash of every row of every table and of every file name. Waits until the words of all stored texts are indexed.
+ */
 async function fingerprintOf(folder: string): Promise<string> {
   const hash = createHash('sha256')
   for await (const row of rowsOf(folder)) hash.update(row)

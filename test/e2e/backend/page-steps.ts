@@ -28,7 +28,10 @@ export const stepsOf = (text: string): Step[] =>
 /** The line of a tool result. It goes to standard error, so it may appear within the next round's text. */
 const RESULT = /← [^\n]*(?:\n|$)/g
 
-/** Lines without values that differ between two executions: times, ids, durations, token counts, further pages, and how deltas were split. */
+/**
+ * Returns the lines of an output without values that differ between two executions. These values are times, ids, durations,
+ * token counts, further pages, and the splitting of deltas.
+ */
 function comparable(output: string): string[] {
   const results = output.match(RESULT) ?? []
   const lines = `${output.replaceAll(RESULT, '').trimEnd()}\n${results.join('')}`
@@ -49,7 +52,7 @@ function comparable(output: string): string[] {
 /** Returns the output that the page shows below a step, comparable with the printed output. */
 export const linesOf = ({ shown = '' }: Step): string[] => comparable(shown)
 
-/** A folder that looks like a fresh clone, a running program in it, and a shell for the commands of a page. */
+/** Opens a folder that looks like a fresh clone. It has a running program, and a shell for the commands of a page. */
 export async function openClone() {
   const place = await localBackend.open()
   const folder = await mkdtemp(join(tmpdir(), 'tooltrail-clone-'))

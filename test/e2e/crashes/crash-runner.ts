@@ -49,7 +49,7 @@ export interface CrashBench {
   remove(): Promise<void>
 }
 
-/** `hurry`: factor by which the program's waits are shorter. */
+/** Creates a bench in a new place of the backend. `hurry`: factor by which the program's waits are shorter. */
 export async function createCrashBench(modelBaseUrl: string, backend: Backend, hurry = 1): Promise<CrashBench> {
   const place = await backend.open()
   const folder = await mkdtemp(join(tmpdir(), 'tooltrail-crash-'))
@@ -128,7 +128,7 @@ export async function driveUntilCrash(program: RunningProgram, scenario: Scenari
 }
 
 /**
- * Whether an error is a connection that broke because the program was killed. A failed expectation is not such an
+ * Whether an error reports a connection that broke because the program was killed. A failed expectation is not such an
  * error.
  */
 export async function isCrash(program: RunningProgram, error: unknown): Promise<boolean> {
@@ -200,9 +200,9 @@ export interface Crash {
 }
 
 /**
- * Kills the program once for each crash, each time in a separate session. The next start of the program continues and
- * checks the session. Each wish lists alternative crashes. The first crash whose last fault is reached fulfils the
- * wish. Returns this crash for each wish; undefined if none was reached.
+ * Fulfils each wish: tries its alternative crashes in order, until the last fault of one is reached. Each crash has a
+ * separate session, which the next start of the program continues and checks. Returns the reached crash of each wish;
+ * undefined if none was reached.
  */
 export async function crashOneByOne(
   bench: CrashBench,

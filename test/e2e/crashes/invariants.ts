@@ -173,9 +173,8 @@ function expectSummary(
 }
 
 /**
- * Checks that sources are numbered in log order, without gaps or repeats, and that only cited sources are marked as cited.
- * `isWhole`:
- * every run has completed.
+ * Checks that sources are numbered in log order, without gaps or repeats, and that only cited sources are marked so.
+ * `isWhole`: whether every run has completed.
  */
 async function expectSources(
   client: Client,

@@ -86,7 +86,7 @@ async function stopAtEveryStep(bench: CrashBench, scenario: Scenario, when: Faul
   }
 }
 
-/** Waits until a program is stopped, or its scenario has ended. */
+/** Waits until a program is stopped or its scenario has ended. Returns true if the program is stopped. */
 async function isStuck(program: RunningProgram, driven: Promise<boolean>): Promise<boolean> {
   let isThrough = false
   const through = driven.then(() => (isThrough = true))

@@ -13,7 +13,10 @@ interface LoggedCall {
   readonly function: { readonly name: string; readonly original_name?: string }
 }
 
-/** Two runs complete, and log, search and `format=openai` show the call with its original name. */
+/**
+ * Checks that two runs complete, and that the log and `format=openai` show the call with its original name. On the `chat`
+ * wire, checks the same for search.
+ */
 async function expectUsable(wire: Wire, given: string, id = 'call_1'): Promise<void> {
   const name = given.toWellFormed()
   wires.play(calling(given, { id, arguments: '{"needle":"zebra"}' }), saying('no such tool'), saying('hello'))

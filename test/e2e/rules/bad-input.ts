@@ -10,7 +10,7 @@ import { startInProcess, testAgent } from '../backend/in-process.ts'
 
 const MEGABYTE = 1024 * 1024
 
-/** Every route refuses invalid requests and stores nothing of them. */
+/** Tests that every route refuses invalid requests and stores nothing of them. */
 export const badInputOn = (backend: Backend) =>
   describe(`bad input, on ${backend.name}`, () => {
     let model: OpenAiServer

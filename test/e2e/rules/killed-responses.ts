@@ -12,7 +12,7 @@ type StreamEvent = OpenAI.Responses.ResponseStreamEvent
 const cut = { parts: [{ type: 'text', text: 'these words are of an attempt that is killed' }] } as const
 const whole = { parts: [{ type: 'text', text: 'and these are whole' }] } as const
 
-/** A client that resumes a Response after a kill gets the text of the attempt that is stored. */
+/** Tests that a client that resumes a Response after a kill gets the text of the stored attempt. */
 export const killedResponsesOn = (backend: Backend) =>
   describe(`Responses of a killed program, on ${backend.name}`, () => {
     let model: OpenAiServer

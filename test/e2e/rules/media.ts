@@ -106,8 +106,8 @@ const lines = (text: string): unknown[] =>
     .map((line) => JSON.parse(line) as unknown)
 
 /**
- * No row, log line or index document contains bytes of media. A client that restores a session gets the bytes of each medium, a
- * link to them, or a note.
+ * Tests that no row, log line or index document contains bytes of media. A client that restores a session gets the bytes of
+ * each medium, a link to them, or a note.
  */
 export const mediaOn = (backend: Backend) =>
   describe(`media, on ${backend.name}`, () => {

@@ -24,7 +24,7 @@ interface Load {
   readonly perKill: number
 }
 
-/** Four processes share one session. Its log has no fork, and its inputs are in one order. */
+/** Tests four processes that share one session: its log has no fork, and its inputs are in one order. */
 export const racesOn = (backend: Backend, { inputs, asked, perKill }: Load) =>
   describe(`four processes on one session, on ${backend.name}`, () => {
     const session = 'shared'
@@ -44,7 +44,7 @@ export const racesOn = (backend: Backend, { inputs, asked, perKill }: Load) =>
       await model.close()
     })
 
-    /** All processes create or migrate the database at the same time. */
+    /** Starts all processes. They create or migrate the database at the same time. */
     const startAll = (): Promise<RunningProgram[]> =>
       Promise.all(Array.from({ length: PROCESSES }, () => bench.start()))
 

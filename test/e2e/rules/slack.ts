@@ -4,7 +4,10 @@ import { startSlackServer } from '../../slack-server/slack-server.ts'
 import type { Backend } from '../backend/backend.ts'
 import { startProgram } from '../backend/program.ts'
 
-/** The running program and a Slack server that repeats its deliveries. Each message gets one reply, also after a restart. */
+/**
+ * Tests the running program with a Slack server that repeats its deliveries. Each message gets one reply, also after a
+ * restart.
+ */
 export function slackOn(backend: Backend): void {
   describe(`Slack, on ${backend.name}`, () => {
     test('a message delivered three times gets one reply, and the next after a restart gets its own', async () => {

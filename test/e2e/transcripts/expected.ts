@@ -33,7 +33,8 @@ export function expectedMessages(conversation: Conversation, expectation: Expect
 }
 
 /**
- * The log has no system messages except the session's instructions. A late system message is stored as a user message.
+ * The message as the log has it. The only system messages are the session's instructions; a late system message is stored as
+ * a user message.
  */
 function systemMessage(message: RecordedMessage, index: number): OpenAiMessage {
   return { role: index === 0 ? 'system' : 'user', content: plainText(message) ?? '' }
@@ -92,7 +93,10 @@ function round(
   ]
 }
 
-/** Chat Completions has no images in tool results; a result above 50 KB is a preview with a pointer (promises O1). */
+/**
+ * The expected content of a tool message. It contains notes instead of images, which Chat Completions lacks in tool results.
+ * A result above 50 KB is a preview with a pointer (promises O1).
+ */
 function toolContent(message: RecordedMessage, row: string, isCurrent: boolean): string {
   const texts = partsOf(message)
   const text = plainText(message) ?? texts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')

@@ -57,7 +57,7 @@ async function startRun(at: Import, parts?: readonly UserPart[]): Promise<Lease>
   return started.lease
 }
 
-/** On a busy machine, a long run takes longer than a lease. */
+/** Renews the lease when its heartbeat is due. On a busy machine, a long run takes longer than a lease. */
 async function keepLease(at: Import): Promise<void> {
   const now = at.ports.clock.now()
   if (at.lease === undefined || now - at.keptAt < HEARTBEAT_MS) return
@@ -95,8 +95,8 @@ async function storeCompletion(at: Import, index: number, message: RecordedMessa
 }
 
 /**
- * A call without a result gets no row, because an import does not contain the call's outcome. A result of an unknown
- * call gets a row at an index that no call uses (promises R2).
+ * Stores a completion with its calls, then their results. A call without a result gets no row, because an import does not
+ * contain the call's outcome. A result of an unknown call gets a row at an index that no call uses (promises R2).
  */
 async function storeRound(at: Import, lease: Lease, index: number, assistant: AssistantMessage): Promise<void> {
   const { conversation } = at

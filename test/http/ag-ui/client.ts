@@ -4,7 +4,7 @@ import { expect } from 'vitest'
 import { deviations } from '../conformance.ts'
 import type { HttpHarness } from '../harness.ts'
 
-/** The real package against this program. The package verifies the order of the events itself. */
+/** Creates a client of the real package for this program. The package itself verifies the order of the events. */
 export const agUiAgent = (harness: HttpHarness, initialMessages: Message[] = []): HttpAgent =>
   new HttpAgent({
     url: 'http://localhost:3000/v1/ag-ui/default',

@@ -4,7 +4,7 @@ import { expect } from 'vitest'
 import { deviations } from '../conformance.ts'
 import type { HttpHarness } from '../harness.ts'
 
-/** The transport of the real package against this program. */
+/** Creates a transport of the real package for this program. */
 export function chatTransport(harness: HttpHarness, body: object = {}): DefaultChatTransport<UIMessage> {
   return new DefaultChatTransport({
     api: 'http://localhost:3000/v1/chat',

@@ -90,7 +90,7 @@ function crash(world: World, state: ProcessState): void {
   replace(world, name)
 }
 
-/** The process starts no further work; other processes continue. A new process joins. */
+/** Stops a process gracefully: it starts no further work, and a new process joins. Other processes continue. */
 function stop(world: World, name: string): void {
   world.trace.push(`${name} is told to stop`)
   const driver = world.drivers.get(name)

@@ -89,7 +89,7 @@ async function runSchedule(
   }
 }
 
-/** Lets one part of a process execute one step and stop before the next step. Then checks the effects. */
+/** Resumes one part of a process until it stops before its next step. Then checks the effects. */
 async function step(world: World, state: ProcessState, fate: Fate): Promise<void> {
   const { name } = state.root.process
   const [parked] = state.parked

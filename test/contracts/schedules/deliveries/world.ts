@@ -124,7 +124,7 @@ export function clockOf(world: World, parent: Process): Clock {
   }
 }
 
-/** Advances the time until every request in flight has arrived. */
+/** Sets the clock. Before that, every request in flight arrives. */
 export function setTime(world: World, milliseconds: number): void {
   for (const arrive of world.requests) arrive()
   world.stores.clock.set(milliseconds)

@@ -26,7 +26,7 @@ const MAX_BODY_BYTES = 10 * 1024 * 1024
 /** Headers that API Gateway does not pass on. */
 const HOP_BY_HOP = new Set(['connection', 'keep-alive', 'transfer-encoding', 'te', 'upgrade'])
 
-/** A REST API like API Gateway's: a stage before the paths, proxy events, and streamed responses. */
+/** Starts a REST API like API Gateway's: a stage before the paths, proxy events, and streamed responses. */
 export async function startApiGateway(settings: ApiSettings): Promise<{ readonly url: string; stop(): Promise<void> }> {
   const server = createServer((request, response) => {
     handle(settings, request, response).catch(() => response.destroy())

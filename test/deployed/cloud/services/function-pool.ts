@@ -113,7 +113,9 @@ export function createFunctionPool(settings: LambdaFunction, { client, engines, 
   }
 }
 
-/** The engines' addresses replace those of AWS. Everything else is from the template. */
+/**
+ * Environment variables of a function. The engines' addresses replace those of AWS; everything else is from the template.
+ */
 function engineVariables(
   environment: LambdaFunction['environment'],
   endpoints: { readonly [service in Service]: string },

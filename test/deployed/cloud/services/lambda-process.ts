@@ -147,7 +147,7 @@ export async function startLambdaProcess(lambda: LambdaFunction, options: Option
   }
 }
 
-/** Starts Node as the managed runtime does. */
+/** Node flags for the heap, as the managed runtime sets them. */
 const heapLimits = ({ memoryMb }: LambdaFunction): string[] => [
   `--max-semi-space-size=${Math.max(1, Math.floor(memoryMb * 0.05))}`,
   `--max-old-space-size=${Math.floor(memoryMb * 0.9)}`,

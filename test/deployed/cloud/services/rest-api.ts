@@ -20,7 +20,7 @@ const Method = z.object({
   }),
 })
 
-/** The one REST API of the templates: its stage, and the function behind each method. */
+/** Reads the only REST API of the templates: its stage, and the function behind each method. */
 export function readApi(names: Names, functions: ReadonlyMap<string, FunctionPool>): ApiSettings {
   const found = (type: string): { readonly ref: string; readonly properties: unknown }[] =>
     [...names.stacks].flatMap(([stack, { Resources }]) =>

@@ -40,7 +40,7 @@ interface Listener {
   initFailed(message: string): void
 }
 
-/** The Runtime API of one Lambda execution environment. */
+/** Starts the Runtime API of one Lambda execution environment. */
 export async function startRuntimeApi(listener: Listener): Promise<RuntimeApi> {
   let waiting: ServerResponse | undefined
   let current: Invocation | undefined

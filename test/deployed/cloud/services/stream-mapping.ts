@@ -128,7 +128,10 @@ function firstFailure(properties: Properties, batch: readonly StreamRecord[], ou
 const isTooOld = ({ MaximumRecordAgeInSeconds: most }: Properties, [first]: readonly StreamRecord[]): boolean =>
   most >= 0 && Date.now() / 1_000 - (first?.dynamodb.ApproximateCreationDateTime ?? 0) > most
 
-/** An S3 destination gets the complete records; any other destination gets only the position of the records. */
+/**
+ * Writes a failed batch to its S3 destination, with the complete records. Throws for any other destination, which would get
+ * only the position of the records.
+ */
 async function giveUp(
   { properties, s3, stream }: Options,
   batch: readonly StreamRecord[],

@@ -142,7 +142,10 @@ export async function makeBucket(client: S3Client, name: string): Promise<Provis
   }
 }
 
-/** A new collection has no indexes, so indexes with these names from earlier suites are removed. */
+/**
+ * Makes an empty collection. A new collection has no indexes, so this removes indexes that earlier suites left under these
+ * names.
+ */
 export async function makeCollection(endpoint: string, pattern: string): Promise<Provisioned> {
   const remove = async (): Promise<void> => {
     const found = await fetch(`${endpoint}/_cat/indices/${pattern}?format=json`)

@@ -122,7 +122,7 @@ export function nameResources(stacks: ReadonlyMap<string, Template>): Names {
   return names
 }
 
-/** Short enough for every service, and in lower case for buckets. */
+/** Generates a name that is short enough for every service, in lower case for buckets. */
 function generated(id: string, stack: string): string {
   const hash = createHash('sha256').update(`${stack}/${id}`).digest('hex').slice(0, 8)
   return (

@@ -7,7 +7,9 @@ export interface Secrets {
   stop(): Promise<void>
 }
 
-/** Secrets Manager on the wire, for reading only: responds with the `valueOf` of a name or an ARN. */
+/**
+ * Starts a server with Secrets Manager's wire format, for reading only. `valueOf` returns the value for a name or an ARN.
+ */
 export async function startSecrets(valueOf: (id: string) => string | undefined): Promise<Secrets> {
   const server = createServer((request, response) => {
     const respond = async (): Promise<void> => {

@@ -4,13 +4,13 @@ import type { Ports } from '../../../../functions/runtime/program.ts'
 import type { Tool } from '../../../../functions/ports/tool.ts'
 import { waitUntilQuiet } from './quiet-database.ts'
 
-/** Kills the process before or after the n-th durable step of one session, or the n-th step of one kind. */
+/** A kill of the process, before or after the n-th durable step of a session or of a kind. */
 export interface Fault {
   readonly session: string
   readonly step: number
   readonly kind?: string
   readonly when: 'before' | 'after'
-  /** Does not kill the process, but stops it with SIGSTOP until SIGCONT. */
+  /** Whether the process is stopped with SIGSTOP until SIGCONT, instead of killed. */
   readonly stops?: boolean
 }
 
