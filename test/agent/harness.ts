@@ -76,7 +76,7 @@ export interface Harness {
 /** Team members by name. A member that no other member names works for the default agent. */
 type Team = { readonly [name: string]: TeamMember }
 
-/** The loop on real SQLite and disk, with a scripted model and the given tools. */
+/** Opens the loop on real SQLite and disk, with a scripted model and the given tools. */
 export async function openHarness(options: {
   readonly script: readonly Turn[]
   readonly team?: Team
@@ -227,7 +227,7 @@ export function completionOf(turn: Exclude<Turn, (...args: never[]) => unknown>)
   }
 }
 
-/** A store that needs many ticks of the event loop for a result. Work that does not wait for the result happens first. */
+/** Makes the store need many ticks of the event loop for a result. Work that does not wait for the result happens first. */
 export const withSlowResults = (ports: Ports): Ports => ({
   ...ports,
   log: {

@@ -6,7 +6,7 @@ import { expect } from 'vitest'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** All findings of axe, of any severity. */
+/** Returns all findings of axe, of any severity. */
 export async function faults(page: Page): Promise<string[]> {
   await page.evaluate(AXE)
   const { violations } = (await page.evaluate('axe.run()')) as AxeResults
@@ -15,7 +15,7 @@ export async function faults(page: Page): Promise<string[]> {
   )
 }
 
-/** Also checks the width of a phone, where nothing may overflow on the right. */
+/** Expects no findings of axe, also at the width of a phone. There, nothing may overflow on the right. */
 export async function expectNoFaults(page: Page): Promise<void> {
   expect(await faults(page)).toEqual([])
   await page.setViewportSize({ width: 390, height: 800 })

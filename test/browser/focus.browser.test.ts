@@ -20,7 +20,7 @@ async function holdRequests(page: Page, method: string): Promise<() => void> {
   return () => resolve(undefined)
 }
 
-/** The label of the focused element, otherwise its text. `BODY`: no element has the focus. */
+/** Returns the label of the focused element; without a label, its text. `BODY`: no element has the focus. */
 const focused = (page: Page): Promise<string> =>
   page.evaluate(`(({ activeElement: element }) =>
     element === document.body ? 'BODY' : element.getAttribute('aria-label') ?? element.textContent)(document)`)

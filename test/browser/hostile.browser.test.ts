@@ -31,7 +31,7 @@ const HOSTILE = [
 
 let model: Server
 let opened: Opened
-/** A model server that returns the given text, and a call with the same text as arguments. */
+/** Starts a model server that returns the input's text, and a call with the same text as arguments. */
 beforeAll(async () => {
   model = createServer((request, response) => {
     let body = ''

@@ -19,7 +19,7 @@ beforeAll(async () => {
 })
 afterAll(() => opened.close())
 
-/** Name of the focused element. */
+/** Returns the name of the focused element. */
 const focused = async (page: Page): Promise<string> =>
   String(await page.evaluate("document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent"))
 

@@ -26,7 +26,7 @@ beforeAll(async () => {
 })
 afterAll(() => opened.close())
 
-/** A completion that the demo model does not produce. */
+/** Imports a completion that the demo model does not produce. */
 async function importCompletion(session: string, content: string): Promise<void> {
   await opened.client.createSession({ id: session })
   const messages = [

@@ -18,7 +18,7 @@ beforeAll(async () => {
 })
 afterAll(() => opened.close())
 
-/** Pixels by which the document is higher and wider than its window. */
+/** Returns the pixels by which the document is higher and wider than its window. */
 const overflow = (page: Page): Promise<unknown> =>
   page.evaluate(
     '({ scrollHeight, scrollWidth, clientWidth } = document.documentElement, [Math.max(0, scrollHeight - innerHeight), scrollWidth - clientWidth])',

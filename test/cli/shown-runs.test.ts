@@ -108,7 +108,7 @@ describe('tail', () => {
     await harness.close()
   })
 
-  /** A session whose run waits for the call `slow` of its second round, and then for the completion of its third round. */
+  /** Opens a session with a run in progress. The run waits for the call `slow`, and then for its third completion. */
   async function openRunInProgress() {
     const [slow, held] = [Promise.withResolvers<void>(), heldTurn()]
     const script = [{ text: 'one', calls: [{ name: 'quick' }] }, { text: 'two', calls: [{ name: 'slow' }] }, held.turn]

@@ -31,7 +31,7 @@ async function collect(events: AsyncIterable<{ readonly event: RunEvent }>): Pro
   return all
 }
 
-/** The response's first bytes; then the connection breaks. */
+/** Returns a response whose connection breaks after this number of bytes. */
 function brokenAfter(response: Response, bytes: number): Response {
   let left = bytes
   const cut = new TransformStream<Uint8Array, Uint8Array>({
@@ -219,7 +219,7 @@ describe('the client', () => {
   })
 })
 
-/** The connection breaks after the chunk with this text. */
+/** Returns a response whose connection breaks after the chunk with this text. */
 function brokenAfterText(response: Response, text: string): Response {
   const cut = new TransformStream<Uint8Array, Uint8Array>({
     transform(chunk, controller) {

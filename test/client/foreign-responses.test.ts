@@ -7,7 +7,7 @@ afterEach(() => {
 
 const PROBLEM = { 'content-type': 'application/problem+json' }
 
-/** A client of a server that gives every request this response. */
+/** Creates a client of a server that gives every request this response. */
 function clientOf(response: () => Response) {
   const fetch = vi.fn<typeof globalThis.fetch>(async () => response())
   return { client: createClient({ url: 'http://localhost:3000', key: 'tt_a', fetch }), fetch }

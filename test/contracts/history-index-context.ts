@@ -3,7 +3,7 @@ import type { HistoryFilters, HistoryHit, HistoryScope } from '../../functions/d
 import { document } from './history-index-harness.ts'
 import type { HistoryIndexHarness } from './history-index-harness.ts'
 
-/** Contract: entries beside a hit complete it if the searcher may see them. */
+/** Contract: entries beside a hit can add words of the query to the hit, if the searcher may see these entries. */
 export function historyIndexContextContract(harness: () => HistoryIndexHarness): void {
   describe('a query whose words are spread over neighbouring entries', () => {
     const tenant = 'context'

@@ -16,7 +16,7 @@ const START = 1_750_000_000_000
 export const IDS = Array.from({ length: 2_000 }, (_, place) => nextId(undefined, START + place * 1_000))
 let used = 0
 
-/** A document of a new message, unless `change` names the message. */
+/** Creates a document of a new message, unless `change` names the message. */
 export function document(text: string, change: Partial<HistoryDocument> = {}): HistoryDocument {
   used += 1
   const role = change.role ?? 'user'

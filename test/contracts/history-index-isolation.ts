@@ -31,8 +31,8 @@ const QUERIES = [
 ]
 
 /**
- * Texts of other owners that would change a result if they counted: many repetitions of the query's words, words with
- * typos, and words that share parts with these.
+ * Returns texts of other owners that would change a result if they counted. They have many repetitions of the query's
+ * words, words with typos, and words that share parts with these.
  */
 function texts(round: number): string[] {
   const pieces = ['zebr', 'brafi', 'gask', 'quarium', 'monday', 'tank', 'pump', 'volum']

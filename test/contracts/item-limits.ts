@@ -134,7 +134,7 @@ export function itemLimitsContract(engine: Engine): void {
   })
 }
 
-/** Two sources for each of `results` results. */
+/** Returns numbers for two sources of each of `results` results. */
 function numbersOf(results: number): NumberedSources[] {
   return nextIds(undefined, 1_000, results).map((message, place) => ({ message, from: place * 2 + 1, count: 2 }))
 }

@@ -23,7 +23,7 @@ import { isWhole } from '../whole.ts'
 
 const text = (one: string) => ({ parts: [{ type: 'text', text: one }] }) as const
 
-/** A round of one call, whose id is the same in all rounds. Its result has two sources. */
+/** Builds a round of one call, whose id is the same in all rounds. Its result has two sources. */
 function look(title: string): { readonly call: MemberCall; readonly messages: readonly ClosedMessage[] } {
   const of: ClosedAssistantMessage = {
     ...{ role: 'assistant', parts: [] },
@@ -45,8 +45,8 @@ function look(title: string): { readonly call: MemberCall; readonly messages: re
 }
 
 /**
- * A log of turns. Every third turn ends with a completion that numbers the results of the last three turns, the newest
- * result first.
+ * Builds a log of turns. Every third turn ends with a completion that numbers the results of the last three turns, the
+ * newest result first.
  */
 function log(turns: number): { readonly messages: ClosedMessage[]; readonly titles: string[] } {
   const [messages, titles]: [ClosedMessage[], string[]] = [[], []]
@@ -64,7 +64,7 @@ function log(turns: number): { readonly messages: ClosedMessage[]; readonly titl
   return { messages, titles }
 }
 
-/** The titles of a session's sources, by their numbers from 1 on. */
+/** Returns the numbers and titles of a session's sources. */
 async function titlesOf(reader: LogReader, key: SessionKey): Promise<(string | undefined)[]> {
   const { numbered } = await reader.sources(key, { order: 'ascending', limit: 1000 })
   const messages = new Map((await allMessages(reader, key)).map((one) => [one.id, one]))

@@ -42,7 +42,7 @@ interface LateLandingCases {
 const OWNER = 'owner-of-the-attempt'
 const ACCOUNT = { owner: 'ada' }
 
-/** A running run with a round of calls. */
+/** Starts a run and stores a round of calls. Also returns the next round, which is not stored. */
 async function roundOf(fixture: SessionFixture, names: readonly string[] = ['a', 'b']) {
   const { lease } = await startRun(fixture)
   const round = roundAfter(
@@ -56,7 +56,7 @@ async function roundOf(fixture: SessionFixture, names: readonly string[] = ['a',
   return { lease, round, next }
 }
 
-/** A paused run whose only call was resolved, and the lease of the holder that resumes it. */
+/** Resolves the only call of a paused run. Returns the lease of the holder that resumes the run. */
 async function resumedRun(fixture: SessionFixture, needs: 'approval' | 'result') {
   const { started, round } = await pausedRun(fixture, [{ name: 'a', needs }])
   const call = callOf(round, 0)

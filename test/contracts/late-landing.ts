@@ -56,7 +56,7 @@ async function ignoreRefusal(attempt: Promise<unknown>): Promise<void> {
   }
 }
 
-/** Everything that is stored for the session and its tenant, without random names. */
+/** Returns everything that is stored for the session and its tenant, without random names. */
 async function stateOf(fixture: SessionFixture): Promise<unknown> {
   const { tenant } = fixture.key
   const usage = await fixture.usage.sums({ tenant, from: DAY, to: DAY, by: 'agent' })
@@ -75,7 +75,7 @@ function withoutNames(value: unknown): unknown {
   return JSON.parse(text) as unknown
 }
 
-/** A replacer that orders the fields of objects, because names are numbered in the order of the text. */
+/** Orders the fields of objects for `JSON.stringify`, because names are numbered in the order of the text. */
 const sortFields = (_: string, value: unknown): unknown =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
     ? Object.fromEntries(Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1)))
@@ -156,7 +156,7 @@ export function lateLandingContract(engine: Engine): void {
  */
 const isHolders = (port: string): boolean => port === 'log' || port === 'lease'
 
-/** The result and the state of one attempt. */
+/** Makes one attempt. Returns its result and the state that it leaves. */
 async function played(open: () => Promise<LateOperation & { readonly fixture: SessionFixture }>) {
   const { fixture, attempt } = await open()
   const result = withoutNames(await attempt(fixture))

@@ -17,7 +17,7 @@ const name = (more: Partial<ImportName> = {}): ImportName => ({
   ...more,
 })
 
-/** A turn of two messages after the session's last message. */
+/** Builds an import step: a turn of two messages after the session's last message. */
 async function stepAfter(fixture: SessionFixture, more: Partial<ImportStep> = {}, run?: Run): Promise<ImportStep> {
   const { head, tail } = await header(fixture)
   const now = fixture.clock.now()

@@ -29,7 +29,7 @@ export function logReaderContract(engine: Engine): void {
     beforeAll(async () => void (stores = await engine.open()))
     afterAll(() => stores.close())
 
-    /** A log of `rounds` rounds with `calls` calls each, all ended, in one running run. */
+    /** Stores a run in progress of `rounds` rounds, each with `calls` running calls. */
     async function longLog(fixture: SessionFixture, rounds: number, calls: number) {
       const { lease, run, message } = await startRun(fixture)
       const written: Message[] = message === undefined ? [] : [message]

@@ -10,7 +10,7 @@ export function logWindowContract(engine: Engine): void {
     beforeAll(async () => void (stores = await engine.open()))
     afterAll(() => stores.close())
 
-    /** A session of 21 messages: an input, and four rounds of four calls. */
+    /** Creates a session of 21 messages: an input, and four rounds of four calls. */
     async function filled() {
       const fixture = await openFixture(stores)
       const { lease, message } = await startRun(fixture)

@@ -11,7 +11,7 @@ import { allMessages } from './snapshot.ts'
 import type { Engine, Stores } from './stores.ts'
 
 const text = (one: string) => ({ parts: [{ type: 'text', text: one }] }) as const
-/** A round with unique call ids. `bytes` is the approximate size of each result. */
+/** Builds a round. Its call ids are unique only within the round. `bytes` is the approximate size of each result. */
 function round(count: number, name: string, bytes: number): ClosedMessage[] {
   const toolCalls = Array.from({ length: count }, (_, n) => ({
     id: `call_${n}`,
@@ -106,7 +106,7 @@ export function longImportsContract(engine: Engine): void {
 const results = (messages: readonly Message[]): string[] =>
   messages.flatMap((one) => (one.role === 'tool' ? [textOf(one.parts).split('.')[0] ?? ''] : []))
 
-/** Each completion with calls is followed by one result for each call, in the order of the calls. */
+/** Expects that each completion is followed by one result for each of its calls, in the order of the calls. */
 function expectValid(request: ReturnType<typeof replay>): void {
   const waiting: string[] = []
   for (const message of request) {

@@ -9,7 +9,7 @@ const WEEK_MS = 7 * 86_400_000
 const target = { url: 'https://example.test/ü', lone: '\ud83d' }
 const delivery = { kind: 'paper', target }
 
-/** A session whose run has a pending delivery. */
+/** Opens a session whose run has a pending delivery. */
 async function openOwing(stores: Stores): Promise<{ fixture: SessionFixture; found: Delivery }> {
   const fixture = await openFixture(stores)
   const { run } = await startRun(fixture, { delivery })

@@ -5,7 +5,7 @@ import type { SessionFixture } from './session-fixture.ts'
 import { snapshot } from './snapshot.ts'
 import type { Engine, Stores } from './stores.ts'
 
-/** The cap on runs of one API key that are queued, running or paused. */
+/** Contract for the cap on a key's runs that are queued, running or paused, and for the budgets of keys and tenants. */
 export function runInboxCapsContract(engine: Engine): void {
   describe(`run inbox on ${engine.name}: caps`, () => {
     let stores: Stores

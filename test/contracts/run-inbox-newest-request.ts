@@ -10,7 +10,7 @@ import type { Engine, Stores } from './stores.ts'
 const ASK: Call = { name: 'ask', needs: 'result' }
 
 const tool = (name: string) => ({ name, description: name, parameters: { type: 'object' } })
-/** Requests that bring results. */
+/** Fields of requests that are sent with results. */
 const FIRST = { clientTools: [tool('one')], instructions: 'first' } as const
 const SECOND = { clientTools: [tool('two'), tool('three')], instructions: 'second' } as const
 

@@ -11,7 +11,7 @@ const document = (part: string): HistoryDocument => {
   return { ...KEY, runId: 'r', messageId: 'm', part, role: 'user', agent: 'default', text, time: 0 }
 }
 
-/** An engine that accepts every operation and records the lines of all requests. */
+/** Creates an engine that accepts every operation and records the lines of all requests. */
 function storing(): { readonly send: Send; readonly lines: string[] } {
   const lines: string[] = []
   const send: Send = async (request) => {

@@ -11,7 +11,7 @@ interface Sent {
   readonly body?: object
 }
 
-/** OpenSearch without an index, for a caller that may only search. */
+/** Creates a client of OpenSearch without an index. `status`: status of all responses to reads. */
 function withoutIndex(status: number): { readonly client: SearchClient; readonly sent: Sent[] } {
   const sent: Sent[] = []
   const request: SearchClient['transport']['request'] = async (one) => {

@@ -59,7 +59,7 @@ export async function startProxy(target: string): Promise<Proxy> {
   }
 }
 
-/** `fetch` cannot send a body with GET, so a GET with a body is sent as POST. OpenSearch accepts both. */
+/** Forwards a request. A GET with a body is sent as POST, because `fetch` cannot send it. OpenSearch accepts both. */
 async function forward(
   target: string,
   { method, path }: ProxiedRequest,

@@ -74,7 +74,7 @@ withEngines(['opensearch'], ({ opensearch }) => {
       database.close()
     })
 
-    /** Message and role of all hits, page by page. */
+    /** Returns message and role of all hits, which are read page by page. */
     async function allPages(index: HistoryIndex, text: string, limit: number): Promise<string[]> {
       const keys: string[] = []
       let after: string | undefined

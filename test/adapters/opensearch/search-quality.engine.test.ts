@@ -75,7 +75,7 @@ withEngines(['opensearch'], ({ opensearch }) => {
   })
 })
 
-/** The rank of the first correct hit of each query, from 1. Infinity if it is not among the first ten. */
+/** Returns the rank of the first correct hit of each query, from 1. Infinity if the first ten hits are all wrong. */
 async function ranksOf(
   index: HistoryIndex,
   places: ReadonlyMap<string, ReadonlyMap<string, readonly number[]>>,

@@ -71,8 +71,8 @@ export const sqliteEngine: Engine = {
 }
 
 /**
- * SQLite in memory, with one connection for both processes. Schedules use this store because it is fast. No other write
- * can occur during a port call.
+ * Describes the engine SQLite in memory, with one connection for both processes. Schedules use this engine because it is
+ * fast. No other write can occur during a port call.
  */
 export const sqliteMemoryEngine = (modules: SqliteModules = SQLITE): Engine => ({
   name: 'SQLite in memory',

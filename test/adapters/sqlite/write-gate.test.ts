@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openDatabase, transaction, type Database } from '../../../functions/adapters/sqlite/database.ts'
 import { createWriteGate, goFirst, type WriteGate } from '../../../functions/adapters/sqlite/write-gate.ts'
 
-/** After SQLite has found the file locked, it checks again after 228 ms and after 328 ms. */
+/** Duration of the background lock. SQLite itself would check the lock only after 228 ms and after 328 ms. */
 const HELD_MS = 240
 const ROUNDS = 5
 

@@ -4,7 +4,7 @@ import type { LogReader } from '../../../functions/ports/log-reader.ts'
 
 const KEY = { tenant: 't', session: 's' }
 
-/** A log whose reads the test completes. */
+/** Creates a log whose reads the test completes. */
 function slowLog() {
   const ends: (() => void)[] = []
   const reader = {

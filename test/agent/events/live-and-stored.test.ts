@@ -18,7 +18,7 @@ async function derivedEvents({ ports, key }: Harness, runId: string): Promise<St
   return withIds(await Array.fromAsync(eventsSoFar(ports, key, runId)))
 }
 
-/** A run whose client resolves a call while another call executes. A cancel then ends the run. */
+/** Plays a run whose client resolves a call while another call executes. A cancel then ends the run. Returns its id. */
 async function cancelledAfterResult(change?: (ports: Ports) => Ports): Promise<string> {
   const endless = makeTool('endless', () => new Promise(() => undefined))
   const calls = [

@@ -27,7 +27,7 @@ async function follow({ service, key }: Harness, runId: string, after?: string):
   return events.filter((event) => 'id' in event)
 }
 
-/** A run that pauses twice: for a client's result, then for an approval. Returns the live events of its followers. */
+/** Plays a run that pauses twice: for a client's result, then for an approval. Returns the live events of its followers. */
 async function runOfTwoPauses(): Promise<{ it: Harness; runId: string; live: StoredEvent[] }> {
   const it = await openHarness({
     script: [

@@ -29,7 +29,7 @@ const call = (id: string, status: ToolMessage['status']): Message => ({
   generation: 1,
 })
 
-/** A log of these messages that counts the pages read. */
+/** Creates a log of these messages that counts the pages read. */
 function logOf(messages: Message[]): { reader: LogReader; reads(): number } {
   let reads = 0
   const reader = {

@@ -6,8 +6,8 @@ import { createNativeImport } from '../../../functions/log/import/native.ts'
 const DEPTH = 20_000
 
 /**
- * A completion with one call, and the result of this call. Below the top level, both belong to the member that works for the call
- * one level up.
+ * Builds a completion with one call, and the result of this call. Below the top level, both belong to the member that works
+ * for the call one level up.
  */
 function level(name: string, depth: number): object[] {
   const loop = depth === 0 ? {} : { parent_tool_call_id: `call ${depth - 1}` }

@@ -12,7 +12,7 @@ afterEach(async () => {
   harness = undefined
 })
 
-/** A model that streams a text and then reasons until its time limit. */
+/** Plays a model that streams a text and then reasons until its time limit. */
 async function* thinking(_: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent> {
   yield { type: 'text.delta', part: 0, text: 'Let me think' }
   await new Promise((_resolve, reject) => {
@@ -126,7 +126,7 @@ test('an aborted completion is requested again by the next process if its holder
 
 const consolidation = { threshold: 3, keepRecentRatio: 0.3 }
 
-/** A session whose next run begins with a summary. */
+/** Opens a session whose next run begins with a summary. */
 async function longConversation(script: readonly Turn[]): Promise<Harness> {
   const one = await openHarness({ script: [{ text: 'a' }, { text: 'b' }, ...script], policies: { consolidation } })
   for (const question of ['one', 'two']) await one.settled(await one.submit(question))

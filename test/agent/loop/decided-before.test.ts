@@ -39,7 +39,7 @@ const media = (request: ModelRequest | undefined): string[] =>
   )
 const isCut = (request: ModelRequest | undefined): boolean => bytes(request).includes(CUT_NOTE)
 
-/** Another process takes over the run during its request, and repeats the request. Returns both requests. */
+/** Lets another process take over the run during its request, and repeat the request. Returns both requests. */
 async function takenOver(run: string): Promise<[ModelRequest | undefined, ModelRequest | undefined]> {
   const other = harness.another([answer, answer])
   const left = harness.worker.handOff()
@@ -50,14 +50,14 @@ async function takenOver(run: string): Promise<[ModelRequest | undefined, ModelR
   return [harness.requests.at(-1), other.requests[0]]
 }
 
-/** Twelve turns that just fit into the context. */
+/** Plays twelve turns that just fit into the context. */
 async function converse(): Promise<void> {
   for (let turn = 0; turn < 12; turn++) await harness.settled(await harness.submit(`${turn} ${WORDS.repeat(10)}`))
   expect(harness.requests.some(isCut)).toBe(false)
 }
 
 describe('a decision for a request without a completion, after a takeover,', () => {
-  /** A session whose current request is the first request with a truncation. */
+  /** Opens a session whose current request is the first request with a truncation. Returns the id of the run. */
   async function cutInProgress(policies: Partial<Agent['policies']>): Promise<string> {
     const script = [...Array.from({ length: 12 }, () => answer), lost]
     harness = await openHarness({ script, policies })

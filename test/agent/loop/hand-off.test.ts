@@ -13,7 +13,7 @@ afterEach(async () => {
   harness = undefined
 })
 
-/** Work in progress until the test releases it. */
+/** Creates work that is in progress until the test calls `release`. `begun` resolves when the work starts. */
 function gate(): { readonly begun: Promise<void>; readonly release: () => void; readonly pass: () => Promise<void> } {
   let begin = (): void => {}
   let release = (): void => {}

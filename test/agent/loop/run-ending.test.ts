@@ -35,7 +35,7 @@ interface Found {
   readonly refused?: readonly Error[]
 }
 
-/** A run that is about to end. If it has a cancel, the store refuses every outcome except `cancelled`. */
+/** Creates a run that is about to end. If it has a cancel, the store refuses every outcome except `cancelled`. */
 function ending({ takeovers = 0, cancel, settled = async () => undefined, closed = [], refused = [] }: Found = {}) {
   const asked: RunEnd[] = []
   const events: RunEvent[] = []

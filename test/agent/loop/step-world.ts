@@ -100,7 +100,7 @@ function opened(thread: Thread): OpenThread {
   }
 }
 
-/** A client resolves at least one of the waiting calls. */
+/** Plays a client that resolves at least one of the waiting calls. */
 function resolveCalls({ log }: World, tape: Tape): void {
   const waiting = log.filter((row): row is ToolMessage => row.role === 'tool' && row.status === 'waiting')
   const count = 1 + tape.pick(waiting.length)
@@ -110,7 +110,7 @@ function resolveCalls({ log }: World, tape: Tape): void {
   }
 }
 
-/** A holder of the run: performs steps, and may crash before and after each durable write and each effect. */
+/** Creates a holder of the run. It performs steps, and may crash before and after each durable write and each effect. */
 function createHolder(world: World, tape: Tape) {
   const mayCrash = (): void => {
     if (tape.pick(15) !== 1) return
@@ -213,7 +213,7 @@ function createHolder(world: World, tape: Tape) {
   return { advance, store }
 }
 
-/** The rows of at most `MAX_ROUND_CALLS` calls of a completion, from the call `first` on. */
+/** Returns the rows of at most `MAX_ROUND_CALLS` calls of a completion, from the call `first` on. */
 function rowsOf(
   thread: OpenThread,
   asked: AssistantMessage,

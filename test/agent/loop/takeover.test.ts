@@ -24,7 +24,7 @@ afterEach(async () => {
 const set = async (options: Parameters<typeof openHarness>[0]): Promise<Harness> =>
   (harness = await openHarness({ ...options, clock }))
 
-/** A run whose process died after the start. Its lease stays until it expires. */
+/** Starts a run with these calls as a process that then dies. The lease of this process stays until it expires. */
 async function leftBehind({ ports, key }: Harness, calls: readonly string[]): Promise<{ lease: Lease; runId: string }> {
   const input = { parts: [{ type: 'text', text: 'go' } as const] }
   const run = { agent: 'default', trigger: 'input', onBusy: 'queue', input, clientTools: [], startAs: 'dead' } as const

@@ -27,7 +27,7 @@ interface Found {
   readonly isRemoved?: boolean
 }
 
-/** The service over ports that record their calls. */
+/** Creates the service over ports that record their calls. */
 function recording({ header, queued = [], isComplete = false, isRemoved = false }: Found) {
   const asked: string[] = []
   const clock = { now: () => 0 }

@@ -7,8 +7,8 @@ import type { SessionDeletion } from '../../../functions/ports/session-deletion.
 const KEY = { tenant: 'default', session: 's1' }
 
 /**
- * Ports that record their calls, for a session whose rows take `steps` steps to remove. `removed` is undefined for a session
- * without a deletion state.
+ * Creates ports that record their calls, for a session whose rows take `steps` steps to remove. `removed` is undefined for a
+ * session without a deletion state.
  */
 function recording(steps: number, removed: boolean | undefined) {
   const asked: string[] = []

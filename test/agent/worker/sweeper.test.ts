@@ -20,7 +20,7 @@ interface Backlog {
   readonly stepMs?: number
 }
 
-/** A backlog in memory with a virtual clock. Records the effects of sweeps. */
+/** Creates a backlog in memory with a virtual clock. Records the effects of sweeps. */
 function createBacklog({ due = [], tombstones = [], expired = [], failing = [], stepMs = 30 }: Backlog) {
   let now = 0
   const times = new Map<string, { readonly key: SessionKey; due: number; readonly deleted: boolean }>()

@@ -20,7 +20,7 @@ afterAll(() => opened.close())
 
 const idOf = (index: number): string => `01JD2Q8N4T6W8Y0A2C${String(index).padStart(8, '0')}`
 
-/** Returns a log of 10,000 messages from a stubbed network, because 5,000 runs would take minutes. */
+/** Stubs the network of the page with a log of 10,000 messages, because 5,000 runs would take minutes. */
 async function withLongLog(page: Page): Promise<void> {
   await page.route(/\/v1\/sessions\/long\/messages\?/, async (route) => {
     const { searchParams } = new URL(route.request().url())

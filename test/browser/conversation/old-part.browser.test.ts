@@ -9,7 +9,7 @@ const IS_AT_END = `(() => {
   const list = document.querySelector('.scroller')
   return list.scrollHeight - list.scrollTop - list.clientHeight < 2
 })()`
-/** Whether the page is at the end, with all rows rendered there. */
+/** Scrolls to the end. Resolves to true if the page was there before, and is still there after more rows are rendered. */
 const SCROLL_TO_END = `new Promise((done) => {
   const list = document.querySelector('.scroller')
   const isThere = list.scrollHeight - list.scrollTop - list.clientHeight < 1

@@ -1,6 +1,4 @@
-/**
- * Contents of the sessions in the pictures: for each input, the model's completions with the calls and their results.
- */
+/** A completion in the pictured sessions, with its calls and their results. */
 export interface Step {
   readonly text: string
   readonly calls?: readonly Call[]

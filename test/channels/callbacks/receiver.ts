@@ -23,7 +23,7 @@ export interface Receiver {
   close(): Promise<void>
 }
 
-/** A receiver of callbacks over real HTTP. */
+/** Opens a receiver of callbacks over real HTTP. */
 export async function openReceiver(): Promise<Receiver> {
   const requests: Received[] = []
   const server = createServer((request, response) => {

@@ -13,7 +13,7 @@ afterEach(async () => {
   for (const close of closers.splice(0)) await close()
 })
 
-/** A receiver that responds to nothing until `release` is called, then to everything. */
+/** Opens a receiver that responds to nothing until `release` is called, then to everything. */
 async function openSilentReceiver() {
   const waiting: ServerResponse[] = []
   const ids: string[] = []

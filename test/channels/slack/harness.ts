@@ -15,7 +15,7 @@ import type { SlackServer } from '../../slack-server/slack-server.ts'
 export interface SlackHarness {
   readonly http: HttpHarness
   readonly slack: SlackServer
-  /** Slack delivers this payload. */
+  /** Delivers this payload to the program, as Slack does. */
   deliver(payload: object, headers?: Record<string, string>): Promise<Response>
   /** Connects in Socket Mode to this server until `signal` aborts. */
   listen(socket: SocketServer, signal: AbortSignal): Promise<void>
@@ -48,7 +48,7 @@ const SECRETS: Readonly<Record<string, string>> = {
   SLACK_SIGNING_SECRET: SIGNING_SECRET,
 }
 
-/** The program on real SQLite, with a separate Slack server. */
+/** Opens the program on real SQLite, with a separate Slack server. */
 export async function openSlackHarness(
   options: NonNullable<Parameters<typeof openHttpHarness>[0]> & {
     readonly slack?: Partial<SlackSettings>

@@ -22,7 +22,7 @@ export interface MortalProgram {
 
 const SECRETS: Readonly<Record<string, string>> = { SLACK_BOT_TOKEN: BOT_TOKEN, SLACK_SIGNING_SECRET: SIGNING_SECRET }
 
-/** The program on SQLite in a shared folder. Its clock is `ahead` milliseconds ahead of real time. */
+/** Opens the program on SQLite in a shared folder. Its clock is `ahead` milliseconds ahead of real time. */
 export function openMortalProgram(options: {
   readonly folder: string
   readonly slack: SlackServer
@@ -76,7 +76,7 @@ export function openMortalProgram(options: {
   }
 }
 
-/** Ports whose calls neither start nor return after the program's death. */
+/** Wraps ports so that no call starts or returns after the program's death. */
 function mortal<Of extends object>(ports: Of, life: { readonly isOver: boolean }): Of {
   const never = new Promise<never>(() => undefined)
   const wrapped = Object.entries(ports).map(([name, port]: [string, unknown]): [string, unknown] => {

@@ -63,7 +63,7 @@ async function post(name: string, body: unknown, headers: Record<string, string>
   }
 }
 
-/** Signs a body as the sender's package does. */
+/** Sends a body that is signed as the sender's package signs it. */
 function sendSigned(name: string, body: unknown, options: { secret?: string; id?: string; at?: Date } = {}) {
   const { secret = SECRET, id = 'msg_1', at = new Date() } = options
   const text = typeof body === 'string' ? body : JSON.stringify(body)

@@ -10,9 +10,7 @@ let folder: string
 beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), 'tooltrail-held-back-'))))
 afterEach(() => rmSync(folder, { recursive: true }))
 
-/**
- * A session file of Claude Code with an input and these completions. The file was last written `hoursAgo` hours ago.
- */
+/** Writes a session file of Claude Code with an input and these completions. The file's time is `hoursAgo` hours ago. */
 function write(session: string, hoursAgo: number, ...completions: readonly object[]): void {
   const path = join(folder, `${session}.jsonl`)
   const lines = [{ role: 'user', content: 'go' }, ...completions.map(completion)].map((message, second) => ({
@@ -32,7 +30,7 @@ const completion = (block: object, at: number) => ({
 const TEXT = { type: 'text', text: 'done' }
 const CALL = { type: 'tool_use', id: 't1', name: 'Bash', input: {} }
 
-/** Output of the command in a dry run, which stores nothing. */
+/** Returns the output of the command in a dry run, which stores nothing. */
 function dryRun(): string {
   const words = ['functions/cli/tooltrail.ts', 'import', 'claude-code', folder, '--dry-run']
   return spawnSync(process.execPath, words, { encoding: 'utf8' }).stdout

@@ -41,7 +41,7 @@ async function run(kind: Kind | keyof typeof REWRITTEN): Promise<number> {
   return messages
 }
 
-/** Texts of the sessions whose ids begin with `id`. */
+/** Returns the texts of the sessions whose ids begin with `id`. */
 async function logs(id: string): Promise<string[]> {
   const { data } = await importing.program.client.get<{ data: { id: string }[] }>('/v1/sessions?limit=100')
   const own = data.filter((session) => session.id.startsWith(id)).map((session) => session.id)

@@ -20,7 +20,7 @@ const KILLS = isWhole ? 6 : 4
 
 const nameOf = (session: number): string => `0b9f1c1e-1111-4222-8333-${String(session).padStart(12, '0')}`
 
-/** A turn with a call, in the form of Claude Code. */
+/** Builds a turn with a call, in the form of Claude Code. */
 function turn(session: number, number: number): string {
   const message = (type: string, place: number, content: unknown): string => {
     const id = `${session}-${number}-${place}`

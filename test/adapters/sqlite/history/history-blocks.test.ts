@@ -21,7 +21,7 @@ test('a step of a deletion writes a bounded part of the full-text tables, howeve
     seed = (seed * 48_271) % 2_147_483_647
     return `w${(seed % 20_000).toString(36)}`
   }
-  /** Maximum number of bytes that one transaction writes. */
+  /** Returns the maximum number of bytes that one transaction writes. `count`: number of documents per transaction. */
   const writing = (count: number, each: (rowid: number) => void): number => {
     let most = 0
     for (let first = 1; first <= DOCUMENTS; first += count) {

@@ -5,7 +5,7 @@ import type { HistoryRole } from '../../../../functions/domain/history.ts'
 /** Tables whose rows remain after a deletion: tombstones, counters of tenants, and rows without a session. */
 const KEPT = ['sessions', 'deletions', 'historyTenants', 'historyCursorSecret', 'sqlite_sequence']
 
-/** Tables of a database that have rows although every session of the database was deleted. */
+/** Returns the tables of a database that have rows although every session of the database was deleted. */
 export function leftovers(database: Database): string[] {
   const tables = readAll<{ name: string }>(
     database,
@@ -76,7 +76,7 @@ const FAULTS: readonly (readonly [fault: string, sql: string])[] = [
   ['words are of no owner', 'SELECT 1 FROM historyOwnerWords WHERE owner NOT IN (SELECT id FROM historyAudiences)'],
 ]
 
-/** Errors in the index tables, once nothing is pending. Empty if there are none. */
+/** Returns the errors in the index tables. Call it when nothing is pending. */
 export function indexFaults(database: Database): string[] {
   const faults = FAULTS.filter(([, sql]) => readOne(database, `${sql} LIMIT 1`) !== undefined).map(([fault]) => fault)
   return [...faults, ...wordFaults(database)]

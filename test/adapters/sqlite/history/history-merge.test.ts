@@ -56,7 +56,7 @@ const find = async (text: string): Promise<string[]> => {
   return hits.map(({ messageId }) => messageId)
 }
 
-/** The content of the index, without row numbers. */
+/** Returns the content of the index, without row numbers. */
 async function contents(): Promise<unknown> {
   await projection.merge()
   return {

@@ -40,7 +40,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-/** A separate connection, which acts as another process. */
+/** Opens a separate connection, which acts as another process. */
 function open() {
   const database = openDatabase(path)
   opened.push(database)

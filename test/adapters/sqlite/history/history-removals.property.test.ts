@@ -83,7 +83,7 @@ function openProcess(path: string): Process {
   return { database, history, deletion: createSqliteSessionDeletion({ database, clock: createManualClock(), history }) }
 }
 
-/** Sessions in one file, with two processes that search, rebuild and delete. */
+/** Opens a file with the sessions, and two processes that search, rebuild and delete. */
 function openFile(path: string) {
   const log = openProcess(path)
   for (const { tenant, session: id, owner } of SESSIONS) {

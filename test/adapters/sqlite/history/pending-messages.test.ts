@@ -37,7 +37,7 @@ const project = (): HistoryProjection =>
     report: (error) => expect(error).toBeUndefined(),
   })
 
-/** `count` messages, each with a unique word. Returns their ids. */
+/** Stores `count` messages, each with a unique word. Returns their ids. */
 function store(count: number, session = key): string[] {
   const { log } = Array.from({ length: count }).reduce<ReturnType<typeof writeLog>>(
     (writer, _, place) => writer.user(`the zebra of word${place}x`),

@@ -7,10 +7,10 @@ import {
 } from '../../../../functions/adapters/sqlite/history/documents/projection.ts'
 import type { HistoryIndex } from '../../../../functions/ports/history-index.ts'
 
-/** A projection that indexes on this thread. */
+/** Creates a projection that indexes on this thread. */
 export const projectionOn = (dependencies: Parameters<typeof createHistoryMerger>[0]): HistoryProjection =>
   createSqliteHistoryProjection({ ...dependencies, merger: createHistoryMerger(dependencies) })
 
-/** An index that uses the system clock. */
+/** Creates an index that uses the system clock. */
 export const indexOn = (dependencies: Omit<Parameters<typeof createSqliteHistoryIndex>[0], 'clock'>): HistoryIndex =>
   createSqliteHistoryIndex({ ...dependencies, clock: createSystemClock() })

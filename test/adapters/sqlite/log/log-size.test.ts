@@ -22,8 +22,8 @@ const usage = {
 }
 
 /**
- * Words of about English length, with some line ends and quotes, like tool output. Text of one letter or of noise would compress
- * differently.
+ * Returns words of about English length, with some line ends and quotes, like tool output. Text of one letter, or random
+ * text, would compress differently.
  */
 function textOf(bytes: number, seed: number): string {
   let text = ''

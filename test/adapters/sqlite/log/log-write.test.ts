@@ -16,7 +16,7 @@ import { projectionOn } from '../history/projection.ts'
 
 const KEY = { tenant: 'default', session: 'a-session' }
 
-/** A log with its index. */
+/** Opens a log with its index. */
 function open() {
   const database = openDatabase(':memory:')
   const clock = createManualClock()
@@ -83,7 +83,7 @@ const nothingOffloaded = (): never => {
   throw new Error('nothing here is offloaded')
 }
 
-/** The index agrees with the log about every message. */
+/** Expects that the index agrees with the log about every message. */
 async function expectInStep({ database, reader, history }: Opened): Promise<void> {
   await history.merge()
   const { messages } = await reader.messages(KEY, { order: 'ascending', limit: 100 })

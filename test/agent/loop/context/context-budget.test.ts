@@ -16,7 +16,7 @@ afterEach(() => harness.close())
 const WORDS = 'one two three four five six seven eight nine ten '
 const policies = { contextTokens: 3_000, consolidation: false } as const
 
-/** Completes. Reports the request's tokens: `rate` times the weight of the request. */
+/** Plays a model that reports `rate` times the weight of the request as the request's tokens. */
 const counting = (text: string, rate: number): Turn =>
   async function* (request) {
     yield { type: 'completion', completion: completionOf({ text, inputTokens: Math.round(countOf(request) * rate) }) }

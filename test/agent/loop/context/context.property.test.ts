@@ -34,7 +34,7 @@ const agentWith = (own: Policies): Agent => ({
   ...{ name: 'default', model: 'script/ed', modelOptions: {}, instructions: 'Be brief.', tools: [], policies: own },
 })
 
-/** Inputs of a request, with the source numbers that it assigns. */
+/** Returns the inputs of a request, with the source numbers that it assigns. */
 function requested({ log, currentRun }: Point, agent: Agent, decided: SessionContext): Requested {
   const messages = log.filter(isLeaders)
   const recorded = messages.flatMap((one) => (one.role === 'assistant' ? (one.numbered ?? []) : []))
@@ -52,7 +52,7 @@ function requested({ log, currentRun }: Point, agent: Agent, decided: SessionCon
   }
 }
 
-/** Decision at the end of a run about the sources of its turn. */
+/** Makes the decision at the end of a run about the sources of its turn. Returns the session's new decisions. */
 function atEnd(log: readonly Message[], agent: Agent, decided: SessionContext): SessionContext {
   const last = log.findLast(isLeaders)
   if (agent.policies.sources === 'keep' || last?.role !== 'assistant' || !isConversational(last)) return decided
@@ -65,7 +65,7 @@ function atEnd(log: readonly Message[], agent: Agent, decided: SessionContext): 
   return citations === undefined ? decided : { ...decided, citations }
 }
 
-/** Decision at the beginning of a run about its conversation. */
+/** Makes the decision at the beginning of a run about its conversation. Returns the session's new decisions. */
 function atBegin({ log, currentRun }: Point, agent: Agent, decided: SessionContext): SessionContext {
   const { consolidation } = agent.policies
   const before = log.filter((one) => one.runId !== currentRun && one.id > (decided.summary?.through ?? ''))
@@ -97,7 +97,7 @@ const hasMedia = (log: readonly Message[]): boolean =>
     parts.some(({ type }) => type === 'image'),
   )
 
-/** Every request of a log, with the decisions before it. */
+/** Returns every request of a log, with the decisions before it. */
 async function walk(log: readonly Message[], agent: Agent): Promise<Step[]> {
   const steps: Step[] = []
   let decided: SessionContext = {}

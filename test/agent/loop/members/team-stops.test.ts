@@ -19,7 +19,7 @@ const give = (member: string, task: string) => ({
   arguments: JSON.stringify({ member, task }),
 })
 const calls = (messages: readonly Message[]): ToolMessage[] => messages.filter((one) => one.role === 'tool')
-/** Texts of the leader and of each member. */
+/** Returns the texts of the leader and of each member. */
 const spoken = (messages: readonly Message[]): string[] =>
   messages
     .filter(({ role }) => role === 'assistant')

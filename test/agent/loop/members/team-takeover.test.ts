@@ -38,7 +38,7 @@ interface Left {
 }
 type Call = readonly [name: string, input: string]
 
-/** A run of a killed process, up to the state `left`. */
+/** Starts a run as a process that is then killed. Returns the state that this process leaves. */
 async function leftBehind({ ports, key }: Harness): Promise<Left> {
   const input = { parts: [{ type: 'text', text: 'go' } as const] }
   const run = { agent: 'default', trigger: 'input', onBusy: 'queue', input, clientTools: [], startAs: 'dead' } as const

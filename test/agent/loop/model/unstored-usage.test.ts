@@ -20,7 +20,7 @@ afterEach(async () => {
 const set = async (options: Parameters<typeof openHarness>[0]): Promise<Harness> =>
   (harness = await openHarness(options))
 
-/** A model that streams some events and then hangs until it is aborted. */
+/** Plays a model that streams some events and then hangs until it is aborted. */
 const hanging = (...streamed: ModelEvent[]): Turn =>
   async function* (_: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent> {
     yield* streamed
@@ -30,7 +30,7 @@ const LONG = 'Many words of an input, all of which its provider reads and bills.
 const SAID = 'And so the answer begins, word by word. '.repeat(50)
 const saying: ModelEvent = { type: 'text.delta', part: 0, text: SAID }
 
-/** Counts of the ledger by agent: completions, tokens of requests, and all tokens. */
+/** Returns the counts of the ledger by agent: completions, tokens of requests, and all tokens. */
 async function counted({ ports, key }: Harness): Promise<Record<string, readonly (number | null)[]>> {
   const sums = await ports.usage.sums({ tenant: key.tenant, from: '2020-01-01', to: '2120-01-01', by: 'agent' })
   return Object.fromEntries(
@@ -38,7 +38,7 @@ async function counted({ ports, key }: Harness): Promise<Record<string, readonly
   )
 }
 
-/** Equal within 10 %. */
+/** Matches a number that differs from `tokens` by less than 10 %. */
 const about = (tokens: number) => ({
   asymmetricMatch: (found: unknown) => typeof found === 'number' && Math.abs(found - tokens) < tokens / 10,
 })

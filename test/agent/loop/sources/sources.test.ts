@@ -21,7 +21,7 @@ const source = (name: string): Source => ({
   text: `Text ${name}`,
 })
 
-/** A tool that returns a source for each letter of its argument. A `slow` call ends after the others. */
+/** Creates a tool that returns a source for each letter of its argument. A `slow` call ends after the others. */
 const cite = (): Tool => {
   const { promise, resolve } = Promise.withResolvers<undefined>()
   return makeTool('cite', async (input) => {

@@ -10,7 +10,7 @@ const TOOL = {
   parameters: { type: 'object', properties: { city: { type: 'string', pattern: '^(a+)+$' } } },
   strict: true,
 } as const
-/** Each check belongs to a separate run. */
+/** Returns the run of a check. Each check belongs to a separate run. */
 const runOf = (tenant: string, signal = new AbortController().signal) => ({ run: {} as Run, tenant, signal })
 const HOSTILE = JSON.stringify({ city: `${'a'.repeat(60)}!` })
 

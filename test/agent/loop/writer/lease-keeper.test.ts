@@ -32,7 +32,7 @@ afterEach(() => {
 const never = (): Promise<never> => new Promise(() => undefined)
 const down = (): Promise<never> => Promise.reject(new Error('the store is down'))
 
-/** A keeper of a one-minute lease. Ports that the test does not pass never respond. */
+/** Creates a keeper of a one-minute lease. Methods that the test does not pass never respond. */
 function keep(given: Partial<RunLease> = {}, by: Clock = clock): LeaseKeeper {
   const lease: Lease = { ...mine, generation: 3, owner: 'o', runId: 'r', until: by.now() + 60_000, head: undefined }
   const silent = {
@@ -139,7 +139,7 @@ test('a suspended process detects from the clock alone that its lease has expire
   expect(check).toThrow(/no longer holds the lease/)
 })
 
-/** Time and timers that move only where the test advances them. */
+/** Creates a clock whose time and timers move only where the test advances them. */
 function virtualClock(): Clock {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] })
   const sleep = (milliseconds: number, signal?: AbortSignal): Promise<void> =>

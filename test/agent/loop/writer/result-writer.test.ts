@@ -21,7 +21,7 @@ const RESULT = {
   durationMs: 1,
 } as unknown as Parameters<ReturnType<typeof createResultWriter>['write']>[0]
 
-/** A writer of results over a store that records its steps. Each step takes one tick of the event loop. */
+/** Creates a writer of results over a store that records its steps. Each step takes one tick of the event loop. */
 function writing(completeCall?: RunLog['completeCall']) {
   const done: string[] = []
   const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve))

@@ -12,8 +12,8 @@ const refusal = new TooltrailError('storage_failed', 'no')
 const never = (): Promise<never> => new Promise(() => undefined)
 
 /**
- * A holder's store whose reads and result writes follow a script. The lease ends after 20 s on a clock that advances
- * only during waits.
+ * Creates a holder's store whose reads and result writes follow a script. The lease ends after 20 s on a clock that
+ * advances only during waits.
  */
 function retrying(...steps: readonly (() => Promise<unknown>)[]) {
   let [now, tries] = [0, 0]

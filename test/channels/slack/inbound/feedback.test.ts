@@ -123,7 +123,7 @@ async function harnessFor(turn: ReturnType<typeof streamed>['turn']): Promise<vo
   await harness.deliver(directMessage({ ts: TS, text: 'Count!' }))
 }
 
-/** Indexes of the reply's messages that have feedback buttons. */
+/** Returns the indexes of the reply's messages that have feedback buttons. */
 const asking = (): number[] =>
   repliesOf(harness.slack, 'D1', TS).flatMap(({ blocks }, place) =>
     JSON.stringify(blocks ?? '').includes('feedback_buttons') ? [place] : [],

@@ -37,7 +37,7 @@ async function open(wire: Wire): Promise<(payload: object) => Promise<void>> {
   }
 }
 
-/** The parts of each input that the model received. */
+/** Returns the parts of each input that the model received. */
 const inputs = (): string[][] =>
   harness.http.requests.map(({ messages }) => {
     const parts = messages.findLast(({ role }) => role === 'user')?.parts ?? []

@@ -6,7 +6,7 @@ import { threadMessages } from '../../../../functions/channels/slack/inbound/thr
 
 const BEFORE = '1800000000.000100'
 
-/** A Slack thread whose first message is part of each page. */
+/** Creates a Slack thread whose first message is part of each page. */
 function threadOf(count: number, text = (index: number): string => `message ${index}`) {
   const all = Array.from({ length: count }, (_, index) => ({
     ts: `${1_700_000_000 + index}.000100`,

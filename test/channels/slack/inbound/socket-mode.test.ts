@@ -47,7 +47,7 @@ function listen(allowedHosts: readonly string[] = [server.host], clock: Clock = 
   return warnings
 }
 
-/** A clock whose waits end only through `pass`, the newest wait first. */
+/** Creates a clock whose waits end only through `pass`, the newest wait first. */
 function heldClock(): { readonly clock: Clock; pass(): number | undefined } {
   const waits: { readonly milliseconds: number; readonly end: () => void }[] = []
   let passed = 0
@@ -133,7 +133,7 @@ test('a connection that sends more than can be stored is closed, and a new one i
   await expect.poll(() => server.received).toContainEqual({ envelope_id: 'again' })
 })
 
-/** A connection that Slack closes after this many milliseconds. */
+/** Waits for connection number `count`, and lets Slack close it after this many milliseconds. */
 async function livesFor(milliseconds: number, count: number, time: { at: number }): Promise<void> {
   await opened(count)
   time.at += milliseconds

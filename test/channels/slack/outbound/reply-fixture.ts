@@ -26,19 +26,19 @@ interface Named extends StoredMessage {
   }
 }
 
-/** The finished messages of replies, found by their metadata. */
+/** Returns the finished messages of replies, found by their metadata. */
 export const repliesOf = (slack: SlackServer, channel: string, thread: string): Named[] =>
   slack
     .replies(channel, thread)
     .filter((one): one is Named => (one.metadata as Named['metadata'] | undefined)?.event_type === 'tooltrail_reply')
 
-/** Joined text of all reply messages in a thread. */
+/** Returns the joined text of all reply messages in a thread. */
 export const wholeText = (slack: SlackServer, channel: string, thread: string): string =>
   repliesOf(slack, channel, thread)
     .map(({ text }) => text)
     .join('')
 
-/** A completion that streams its first chunk at once, and the other chunks after the test calls `letGo`. */
+/** Creates a completion that streams its first chunk at once, and the other chunks after the test calls `letGo`. */
 export function streamed(pieces: readonly string[]): { readonly turn: Turn; letGo(): void } {
   const { promise, resolve } = Promise.withResolvers<void>()
   return {

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { pieceEnd, renderPiece, sureEnd } from '../../../../functions/channels/slack/outbound/split-markdown.ts'
 
-/** The posted parts of the text, with the offset of each. */
+/** Returns the posted parts of the text, with the offsets of each. */
 function split(text: string): { readonly from: number; readonly to: number; readonly shown: string }[] {
   const pieces = []
   for (let from = 0; from < text.length;) {
