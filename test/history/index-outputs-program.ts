@@ -8,7 +8,10 @@ import { redactSecrets } from '../../functions/search/redaction/redact.ts'
 import type { Message } from '../../functions/domain/messages/message.ts'
 import { sayMemory } from './memory-of.ts'
 
-/** Indexes the messages of a file. Their outputs are in a folder, and the writer's server accepts every document. */
+/**
+ * A program that indexes the messages of a file. Their outputs are in a folder, and the writer's server accepts every
+ * document.
+ */
 const [folder = '', file = ''] = process.argv.slice(2)
 const { default: messages } = (await import(file, { with: { type: 'json' } })) as { default: readonly Message[] }
 const key = { tenant: 'acme', session: 's-1' }

@@ -57,7 +57,7 @@ export function schemaErrors(document: OpenApiDocument, schema: Schema, value: u
   return validator.validate(value).errors.map((error) => `${error.instanceLocation}: ${error.error}`)
 }
 
-/** The validator would treat an example that has an `id` as a schema. */
+/** Omits examples, because the validator would treat an example that has an `id` as a schema. */
 const withoutExamples = (key: string, value: unknown): unknown => (key === 'example' ? undefined : value)
 
 const templatePattern = (template: string): RegExp => new RegExp(`^${template.replaceAll(/\{[^}]+\}/g, '[^/]+')}$`)

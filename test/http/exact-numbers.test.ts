@@ -29,7 +29,7 @@ function wireOf({ name }: Provider): string {
 const VALUES = fc.sample(jsonText, { numRuns: 40, seed: 7 })
 const ARGUMENTS = `{"id":9007199254740993,"total":10.00,"at":-0,"rate":1E400,"values":[${VALUES.join(',')}]}`
 const compact = (text: string): string => compactJson(text, { from: 0, to: text.length })
-/** The value in one line, as imports require. */
+/** Output of a tool, in one line, as imports require. */
 const OUTPUT = `{"paid":9007199254740995,"fee":0.50,"values":[${VALUES.join(',')}]}`.replaceAll('\n', ' ')
 const PARAMETERS = '{"type":"object","properties":{"n":{"maximum":18446744073709551615,"multipleOf":1.0}}}'
 

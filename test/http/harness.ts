@@ -45,7 +45,7 @@ export interface HttpHarness {
   close(): Promise<void>
 }
 
-/** Cached, because creating this document takes half of the time to open a harness. */
+/** The document of the usual program. It is cached, because its creation takes half of the time to open a harness. */
 let usualDocument: OpenApiDocument | undefined
 
 const documentOf = async ({ app }: Program): Promise<OpenApiDocument> =>

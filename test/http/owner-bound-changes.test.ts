@@ -18,8 +18,8 @@ const search: Turn = { calls: [{ name: 'search_history', arguments: '{"query":"v
 let fails: 'update' | 'bindToOwner' | undefined
 
 /**
- * Bob has written a secret. The agent `researcher` may search the whole tenant; `default` may search only the history of its
- * session's owner.
+ * Opens a program in which bob has written a secret. The agent `researcher` may search the whole tenant; `default` may
+ * search only the history of its session's owner.
  */
 async function open(): Promise<{ readonly all: Headers; readonly alice: Headers }> {
   fails = undefined

@@ -36,7 +36,7 @@ const textOf = async (method: string, path: string, body?: unknown, headers?: Re
 }
 
 const input = { role: 'user', content: 'a' }
-/** Starts a run and reads its stream, in each format. */
+/** For each format: a function that starts a run and reads its stream. */
 const FORMATS: { readonly [name: string]: () => Promise<string> } = {
   'our own API': async () =>
     textOf('POST', `/v1/sessions/${await newSession()}/messages`, { content: 'a' }, { accept: 'text/event-stream' }),

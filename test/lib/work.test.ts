@@ -3,7 +3,7 @@ import { environmentNamed, ofType, synthesise } from './synthesise.ts'
 
 const dev = synthesise(environmentNamed('dev'))
 
-/** By the handler's name. */
+/** The functions by the names of their handlers. */
 const functions = new Map(
   ofType(dev, 'AWS::Lambda::Function').map(([id, { Properties }]) => [
     /^app\/Tooltrail([A-Z][a-z]+)[0-9A-F]{8}$/.exec(id)?.[1]?.toLowerCase() ?? id,

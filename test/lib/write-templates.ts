@@ -4,7 +4,7 @@ import { environmentNames } from '../../lib/environments.ts'
 import { environmentNamed, STACKS, synthesise } from './synthesise.ts'
 import { VARIANTS } from './variants.ts'
 
-/** A program: writes the templates of every environment, and of settings that none of them uses, into a folder. */
+/** A program that writes templates into a folder: those of every environment, and of settings that no environment uses. */
 const [folder = '.'] = process.argv.slice(2)
 for (const environment of [...environmentNames().map(environmentNamed), ...VARIANTS]) {
   const made = synthesise(environment)

@@ -45,8 +45,8 @@ export function eventFrame(name: string, payload: object, type: 'event' | 'excep
 }
 
 /**
- * `application/vnd.amazon.eventstream`: the lengths, their checksum, the headers, the payload, and a checksum of everything.
- * Numbers are big-endian.
+ * Encodes a message of `application/vnd.amazon.eventstream`: the lengths, their checksum, the headers, the payload, and a
+ * checksum of everything. Numbers are big-endian.
  */
 function encode(headers: Buffer, payload: Buffer): Uint8Array {
   const prelude = Buffer.alloc(8)
@@ -62,7 +62,7 @@ function checksum(bytes: Buffer): Buffer {
   return sum
 }
 
-/** Name length (1 byte), name, type 7 (string), value length (2 bytes), value. */
+/** Encodes a header: name length (1 byte), name, type 7 (string), value length (2 bytes), value. */
 function header(name: string, value: string): Buffer {
   const length = Buffer.alloc(2)
   length.writeUInt16BE(Buffer.byteLength(value), 0)

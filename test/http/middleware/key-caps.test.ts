@@ -111,7 +111,7 @@ describe('caps', () => {
 })
 
 describe('caps set by the operator', () => {
-  /** A program with these caps, and a session of a key without caps. */
+  /** Opens a program with these caps, and creates a session of a key without caps. */
   const spending = async (caps: Caps) => {
     const capped = await openHttpHarness({ settings: { caps } })
     const key = await capped.key()

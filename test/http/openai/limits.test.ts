@@ -9,7 +9,7 @@ afterEach(() => harness.close())
 const message = { id: 'm1', role: 'user', content: 'Hello', parts: [{ type: 'text', text: 'Hello' }] }
 const talk = { model: 'default', messages: [message] }
 
-/** Each format creates its own session. */
+/** For each format, a request that creates its own session. */
 const ENDPOINTS: readonly (readonly [string, string, object])[] = [
   ['Chat Completions', '/openai/v1/chat/completions', talk],
   ['Responses', '/openai/v1/responses', { model: 'default', input: 'Hello' }],

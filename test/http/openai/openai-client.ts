@@ -4,10 +4,10 @@ import { deviations } from '../conformance.ts'
 import { expectJson } from '../harness.ts'
 import type { HttpHarness } from '../harness.ts'
 
-/** Shows calls of our own tools in Responses. */
+/** Request options that show calls of our own tools in Responses. */
 export const SHOW_CALLS = { headers: { 'x-tooltrail-tools': 'calls' } } as const
 
-/** The real package against this program; each of its responses is checked against the description. */
+/** Creates a client of the real package for this program. Each response is checked against the description. */
 export function openAiClient(harness: HttpHarness, options: { readonly apiKey?: string } = {}): OpenAI {
   return new OpenAI({
     baseURL: 'http://localhost:3000/openai/v1',

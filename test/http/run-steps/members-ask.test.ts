@@ -60,7 +60,7 @@ const partsOf = (message: UIMessage | undefined) =>
 const MAX_SENT = 9
 
 describe('useChat with automatic sending', () => {
-  /** Counts the requests that the chat sends by itself. Stops the chat after too many requests. */
+  /** Opens a chat, and counts the requests that it sends automatically. After too many of them, the chat sends no more. */
   function chat(init: Partial<ChatInit<UIMessage>> = {}) {
     const sent: number[] = []
     const one = new TestChat({
@@ -102,7 +102,7 @@ describe('useChat with automatic sending', () => {
     await expect.poll(() => isAtRest() && JSON.stringify(one.lastMessage).includes('Done.')).toBe(true)
     expect([called.length, sent, one.messages.length]).toEqual([2, [1, 1], 2])
     expect(find(one, approved ? 'output-available' : 'output-denied')).toBeDefined()
-    // A chat that is read again shows for a denied call whether the server executes its tool. A stream cannot show this.
+    // For a denied call, a chat that is read again shows whether the server executes the tool. A stream cannot show this.
     const shown = (message: UIMessage | undefined) =>
       partsOf(message)?.map((part) => part.replace(/("output-denied".*),(?:true|false)]$/, '$1]'))
     expect(shown((await stored())[1])).toEqual(shown(one.lastMessage))

@@ -64,7 +64,7 @@ async function playNative(harness: HttpHarness): Promise<void> {
   const path = `/v1/sessions/${session}/runs/${await runOf()}/events`
   const after = async (id: string | undefined, limit?: number) =>
     framesOf(await ask(harness, path, id === undefined ? {} : { headers: { 'last-event-id': id } }), limit)
-  /** Disconnects after each event while the run works. */
+  /** Event ids that a client receives if it disconnects after each event while the run works. */
   const inPieces: string[] = []
   while (!/:run\.(completed|failed)$/.test(inPieces.at(-1) ?? '')) {
     const fresh = idsOf(await after(inPieces.at(-1), inPieces.length + 9)).filter((id) => !inPieces.includes(id))

@@ -29,7 +29,7 @@ const create = (status: number, body: object, headers: Record<string, string> = 
   expectJson(here(), status, 'POST', '/openai/v1/responses', { model: 'default', ...body }, headers)
 const again = { 'x-stainless-retry-count': '1' }
 
-/** The process appears to die before or after one of a request's writes. */
+/** The fault of a request: the process appears to die before or after the write with the number `at`. */
 const fault = { used: 0, at: 0, when: 'before' as 'before' | 'after' }
 async function breaking<Result>(write: () => Promise<Result>): Promise<Result> {
   const breaks = ++fault.used === fault.at

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { Ports } from '../../../functions/runtime/program.ts'
 import { heldTurn, openHttpHarness } from '../harness.ts'
 
-/** The keys of open streams are checked every 50 ms instead of every 5 s. */
+/** Ports with a fast clock: the keys of open streams are checked every 50 ms instead of every 5 s. */
 const impatient = (ports: Ports): Ports => ({
   ...ports,
   clock: { ...ports.clock, sleep: (time, signal) => ports.clock.sleep(time === 5_000 ? 50 : time, signal) },

@@ -10,9 +10,9 @@ const TURNS = 260
 const TURN = 'what was said '.repeat(20)
 
 let harness: HttpHarness
-/** Deletes the session after this number of pages of its log were read. Undefined: never. */
+/** Number of read pages of the log after which the session is deleted. Undefined: it is not deleted. */
 let deletedAfter: number | undefined
-/** Deletes the session completely once one of its messages was read for a hit. */
+/** Whether the session is deleted completely once one of its messages was read for a hit. */
 let deletedAtHit = false
 
 /** Ports that delete the session `s` while a client reads its log. */

@@ -6,7 +6,10 @@ import { expectJson, openHttpHarness } from '../harness.ts'
 import type { HttpHarness } from '../harness.ts'
 
 const MAX_PAGE_BYTES = 4 * 1024 * 1024
-/** In JSON, the three characters take six bytes: the digit one, the escaped quote two, and `思` three. */
+/**
+ * A text of 1 MB in JSON. Its three repeated characters take six bytes: one for the digit, two for the escaped quote, and
+ * three for `思`.
+ */
 const text = (at: number): string => `${at}"思`.repeat(170_000)
 
 let harness: HttpHarness

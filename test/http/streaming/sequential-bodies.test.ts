@@ -81,7 +81,7 @@ test('a text that cannot be built aborts only its own stream', async () => {
   expect(await readAll(whole)).toBe('whole')
 })
 
-test('a client whose text cannot be built when budget is free passes the budget on', async () => {
+test('if a text cannot be built when its client gets budget, the next client gets this budget', async () => {
   const shared = texts(1.5 * MB)
   const first = streamOf(shared, [text('a')])
   await first.next()

@@ -4,7 +4,7 @@ import { readIndexerSettings } from '../../../functions/runtime/settings/functio
 import { createIndexerHandler } from '../../../functions/runtime/lambda/indexer.ts'
 import { sayMemory } from '../../history/memory-of.ts'
 
-/** The indexer's handler in a separate process: one invocation with the event in this file. */
+/** A program that executes one invocation of the indexer's handler. Its argument names the file with the event. */
 const event = JSON.parse(await readFile(process.argv[2] ?? '', 'utf8')) as DynamoDBStreamEvent
 const handler = createIndexerHandler(readIndexerSettings())
 const started = Date.now()

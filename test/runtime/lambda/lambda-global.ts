@@ -15,7 +15,7 @@ export interface Streamed {
   readonly body: Buffer
 }
 
-/** Separates the body from the JSON with the status and headers. */
+/** Bytes between the body and the JSON with the status and headers. */
 const SEPARATOR = Buffer.alloc(8)
 
 /** Sets Lambda's global, which writes status and headers with the first write, like Lambda's runtime client. */

@@ -21,7 +21,9 @@ beforeEach(async () => {
 })
 afterEach(() => harness.close())
 
-/** The longest time for which the event loop was blocked. */
+/**
+ * Measures the event loop. The returned function stops this, and returns the longest time for which the loop was blocked.
+ */
 function watchLoop(): () => number {
   let [longest, before] = [0, performance.now()]
   const tick = (): void => {

@@ -26,7 +26,7 @@ afterEach(() => rm(folder, { recursive: true }))
 
 const settings = () => readSettings({ TOOLTRAIL_DATA: folder, MODEL: 'demo/demo' })
 
-/** A run whose holder died so long ago that its lease has expired. */
+/** Starts a run whose holder has died so long ago that its lease has expired. Returns the run's id. */
 async function leaveRun(key = { tenant: 'acme', session: 's' }): Promise<string> {
   const past = { now: () => Date.now() - 2 * LEASE_MS, sleep: () => Promise.resolve() }
   const ports = openLocalPorts({ dataFolder: folder, logLevel: 'error', modelSettings: {} }, past)

@@ -54,7 +54,7 @@ type Respond = (request: IncomingMessage, response: ServerResponse) => void
 const take: Respond = (_request, response) =>
   void response.writeHead(200, { 'content-type': 'application/json' }).end('{"partialSuccess":{}}')
 
-/** An OTLP endpoint over HTTP that decodes requests and refuses malformed ones. */
+/** Starts an OTLP endpoint over HTTP that decodes requests and refuses malformed ones. */
 export async function startReceiver(respond: Respond = take) {
   const spans: Received[] = []
   const headers: IncomingMessage['headers'][] = []

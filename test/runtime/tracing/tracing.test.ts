@@ -18,7 +18,7 @@ interface Recorded {
   ended: boolean
 }
 
-/** An SDK for OpenTelemetry's API that records spans and keeps the active span across awaits. */
+/** Registers an SDK for OpenTelemetry's API. It records spans, and keeps the active span across awaits. */
 function record(): Recorded[] {
   const spans: Recorded[] = []
   const store = new AsyncLocalStorage<Context>()

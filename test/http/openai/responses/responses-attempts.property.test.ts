@@ -18,7 +18,7 @@ type Piece = { readonly type: 'text' | 'reasoning'; readonly text: string }
 type Round = readonly (readonly Piece[])[]
 
 const system = createSystemClock()
-/** Waits a hundredth of the time, so that retries are fast. */
+/** A clock whose sleeps take a hundredth of their time, so that retries are fast. */
 const clock = { ...system, sleep: (ms: number, signal?: AbortSignal) => system.sleep(ms / 100, signal) }
 
 const anyPiece: fc.Arbitrary<Piece> = fc.record({
@@ -70,7 +70,7 @@ function eventsOf(events: readonly StreamEvent[], kept: ReadonlySet<string>): ob
   return joined
 }
 
-/** The real package. Its many responses are not checked against the description, to save time. */
+/** Creates a client of the real package. To save time, its many responses are not checked against the description. */
 const uncheckedClient = ({ program }: HttpHarness): OpenAI =>
   new OpenAI({
     baseURL: 'http://localhost:3000/openai/v1',

@@ -12,7 +12,7 @@ const close = async (): Promise<void> => {
 }
 afterEach(close)
 
-/** The process appears to die before or after one of a request's writes. */
+/** The fault of a request: the process appears to die before or after the write with the number `at`. */
 const fault = { used: 0, at: 0, when: 'before' as 'before' | 'after' }
 async function breaking<Result>(write: () => Promise<Result>): Promise<Result> {
   const breaks = ++fault.used === fault.at
@@ -34,7 +34,10 @@ const bodies = {
   'without earlier messages': [said('Do it')],
 }
 
-/** `leaves`: whether the client disconnects as soon as the response begins. */
+/**
+ * Sends the messages, and returns the status and the run. `leaves`: whether the client disconnects as soon as the response
+ * begins.
+ */
 async function send(messages: readonly object[], retries: number, leaves = false): Promise<[number, string | null]> {
   if (harness === undefined) throw new Error('no program is open')
   const headers = { 'x-session-id': 'job', 'x-stainless-retry-count': String(retries) }

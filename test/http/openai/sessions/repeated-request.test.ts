@@ -173,7 +173,7 @@ describe.each(Object.entries(WIRES))('%s:', (_name, wire) => {
   })
 })
 
-test('a turn that an earlier version recorded in a named session is found by its repeat', async () => {
+test('a turn that an earlier version recorded in a named session is found when it is repeated', async () => {
   const held = heldTurn()
   harness = await openHttpHarness({ script: [held.turn] })
   const { names, sessions } = harness.ports

@@ -12,7 +12,7 @@ beforeEach(async () => {
 })
 afterEach(() => harness.close())
 
-/** Each definition refers to the next definition twice. */
+/** A schema in which each definition refers to the next definition twice. */
 const doubling = (count: number): object => ({
   $ref: '#/$defs/d0',
   $defs: Object.fromEntries(

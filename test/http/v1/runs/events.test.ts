@@ -192,7 +192,7 @@ describe('a stream', () => {
     expect(frames.find(({ event }) => event === 'text.delta')?.data).toMatchObject({ round: 1, text: 'thinking' })
   })
 
-  test('that its reader leaves does not stop the run', async () => {
+  test('whose reader leaves does not stop the run', async () => {
     const held = heldTurn()
     await open({ script: [held.turn] })
     const response = await harness.send(

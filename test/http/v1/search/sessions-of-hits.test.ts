@@ -24,7 +24,9 @@ const search = (query: string): Promise<Page> => expectJson<Page>(harness, 200, 
 const sessionsOf = async (query: string): Promise<string[]> =>
   (await search(query)).data.map(({ session_id }) => session_id)
 
-/** Creates a session with these inputs. The first input has this time, and each further input is one minute later. */
+/**
+ * Creates a session with these inputs. `from` is the time of the first input, and each further input is one minute later.
+ */
 async function made(id: string, inputs: readonly string[], more: object = {}, from = '2026-11-01T10:00:00Z') {
   await expectJson(harness, 201, 'POST', '/v1/sessions', { id, ...more })
   const messages = inputs.flatMap((content, n) => {

@@ -156,7 +156,7 @@ describe('an input or import between two steps of a turn', () => {
   )
 
   test.each(HOW.slice(1))(
-    'lets a repeat complete an aborted import %s, even if an earlier repeat was aborted',
+    'lets a repeated import complete an aborted one %s, even if an earlier repetition was aborted',
     async (_how, more, headers) => {
       const { fault, used } = await open()
       await create('whole')

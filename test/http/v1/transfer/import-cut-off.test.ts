@@ -74,7 +74,7 @@ describe('an aborted import', () => {
           expect(runs.data, session).toHaveLength(60)
         }
 
-      /** One step fails: before its write, or after it, with only the response lost. */
+      /** Wraps the port so that one step fails: before its write, or after it, with only the response lost. */
       function faulty(port: LogImport): LogImport {
         return {
           progress: (key, name) => port.progress(key, name),

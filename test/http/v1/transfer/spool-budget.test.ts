@@ -49,7 +49,7 @@ describe('the spool files of imports', () => {
     expect(readdirSync(folder)).toEqual([])
   })
 
-  test('have no name from their first byte, so that none remains when the process is killed', async () => {
+  test('have no name from their first byte, so no file remains when the process is killed', async () => {
     const seen: string[][] = []
     const watched = async function* lines(): AsyncGenerator<Uint8Array> {
       for (let line = 0; line < 4; line++) {

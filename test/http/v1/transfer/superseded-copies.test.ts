@@ -27,7 +27,7 @@ async function marksOf(session: string): Promise<(string | undefined)[][]> {
   return messages.map((message) => [textOf(message), inputOf(message.superseded_by)])
 }
 
-/** A session with a run that replaced an earlier run, and was replaced by a third run. */
+/** Creates a session with a run that replaced an earlier run, and was replaced by a third run. */
 async function talk(): Promise<void> {
   harness = await openHttpHarness({ script: ['A', 'B', 'C', 'D', 'E', 'F'].map((text) => ({ text })) })
   await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's' })
