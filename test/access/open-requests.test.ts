@@ -171,7 +171,7 @@ test('the limit of a key counts requests of all processes, and every process can
   expect([...places.keys()].filter((place) => place.startsWith('one/'))).toHaveLength(1)
 })
 
-test('a request refused for its key’s limit uses no slot of its tenant', async () => {
+test('a request that is refused because of its key’s limit uses no slot of its tenant', async () => {
   const { calls } = open()
   const mine = caller('one', 't', { openCalls: 1 })
   await calls.open(mine)

@@ -86,7 +86,7 @@ test('a hidden tab that becomes visible continues after the last event, and show
   await log(page).getByText('The run was cancelled.').waitFor()
 })
 
-test('a tab that becomes visible shows each event of its hidden time exactly once', async () => {
+test('a tab that becomes visible shows the events that arrived while it was hidden, each exactly once', async () => {
   const { client } = opened
   const { id } = await client.createSession({})
   const { id: run } = await client.sendMessage(id, { content: 'begin' })

@@ -164,7 +164,7 @@ export function runInboxResolutionsContract(engine: Engine): void {
       await fixture.log.endRun(started.lease, endAfter(fixture, started.lease, headOf(round)))
     })
 
-    test('a call id that a later round repeats refers to the waiting call', async () => {
+    test('if a later round repeats a call id, the id refers to the waiting call', async () => {
       const fixture = await openFixture(stores)
       const { started, round } = await pausedRun(fixture, [{ ...ASK, id: 'same' }])
       await fixture.inbox.resolve(fixture.key, started.run.id, [resolutionOf('same', 'first')])
@@ -189,7 +189,7 @@ export function runInboxResolutionsContract(engine: Engine): void {
       expect((await header(fixture)).waiting).toBe(1)
     })
 
-    test('many clients that send equal resolutions all succeed, and one resolution is stored', async () => {
+    test('if many clients send equal resolutions, all of them succeed, and one resolution is stored', async () => {
       const fixture = await openFixture(stores)
       const { started } = await pausedRun(fixture, [ASK])
       const results = await Promise.all(

@@ -29,7 +29,7 @@ test('a call that the token limit truncated is stored with its partial arguments
   })
 })
 
-test('a call truncated for a reason other than the token limit causes a retryable error', async () => {
+test('a call that was truncated for a reason other than the token limit causes a retryable error', async () => {
   await expect(lastEvent(cutWithinCall('tool-calls'))).rejects.toMatchObject({ code: 'network', retryable: true })
 })
 

@@ -41,7 +41,7 @@ test('the process that takes over after a kill sends an equal request, with the 
   expect(other.requests).toEqual(requests.slice(1))
 })
 
-test('results that arrive while another call executes replace the tools and instructions of the run', async () => {
+test('if results arrive while another call executes, they replace the tools and instructions of the run', async () => {
   const { promise, resolve: release } = Promise.withResolvers<{ text: string }>()
   const tools = [makeTool('slow', () => promise)]
   harness = await openHarness({ script: [{ calls: [ask, { id: 'b', name: 'slow' }] }, { text: 'done' }], tools })

@@ -92,7 +92,7 @@ async function lastRequests({ policies, turns }: Case, restarts: boolean): Promi
   return sent.map(comparable)
 }
 
-describe('a session continued by another process three times', () => {
+describe('a session that another process continues three times', () => {
   it.each(CASES.map((one) => [one.name, one] as const))(
     'sends the same requests as without restarts: %s',
     async (_, one) => {

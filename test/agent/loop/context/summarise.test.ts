@@ -17,7 +17,7 @@ const messages = [3, 2, 1].map((place): Message => ({
 }))
 const reader = { messages: async () => ({ messages, more: false }) } as unknown as LogReader
 
-test('a summary runs a watchdog while its model is opened, and fails if opening takes over 30 seconds', async () => {
+test('a summary runs a watchdog while its model is opened, and fails after 30 seconds of opening', async () => {
   const expected: number[] = []
   const met = vi.fn<() => void>()
   const keeper = { startWatchdog: (milliseconds: number) => (expected.push(milliseconds), met), check: () => undefined }

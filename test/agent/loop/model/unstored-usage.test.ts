@@ -122,7 +122,7 @@ test('each timed-out request to a silent model counts', async () => {
   expect(await counted(harness as Harness)).toEqual({ default: [4, about(4 * OF_REQUEST), about(4 * OF_REQUEST)] })
 })
 
-test('a run stored as ended counts its completion once, even after its lease expired', async () => {
+test('a run that is stored as ended counts its completion once, even after its lease expired', async () => {
   const { submit, key, ports, worker } = await set({
     script: [{ text: 'done', tokens: 7 }],
     change: (from) => ({
@@ -144,7 +144,7 @@ test('a run stored as ended counts its completion once, even after its lease exp
   expect(await counted(harness as Harness)).toEqual({ default: [1, null, 7] })
 })
 
-test('a completion dropped after a cancel, or for lack of the required call, counts the provider’s usage', async () => {
+test('a completion that is dropped, after a cancel or without the required call, counts the provider’s usage', async () => {
   const slow = makeTool('slow', async () => ({ text: 'x'.repeat(60_000) }))
   const { submit, settled, service, key, requests } = await set({
     script: [{ text: 'no call', tokens: 3 }, { calls: [{ name: 'slow' }], tokens: 5 }, { calls: [{ name: 'slow' }] }],
