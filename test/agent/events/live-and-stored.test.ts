@@ -49,7 +49,7 @@ test('the holder emits the end of a call that a client resolved just before a ca
   ])
 })
 
-test('a run ends if its resolved calls cannot be read; readers get the call ends from the log', async () => {
+test('a run ends even if its resolved calls cannot be read; readers get call ends from the log', async () => {
   const runId = await cancelledAfterResult((ports) => ({
     ...ports,
     reader: { ...ports.reader, message: () => Promise.reject(new Error('the store is down')) },
