@@ -90,7 +90,7 @@ interface ColumnProps {
   readonly perUnit: number
 }
 
-/** Draws the parts of a day on top of each other, with the mark for unknown values above them. */
+/** Draws the bar of one day from stacked segments. The mark for unknown values is above them. */
 function Column({ bar, x, width, perUnit }: ColumnProps) {
   if (bar === undefined) return null
   let y = BASE

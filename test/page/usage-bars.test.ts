@@ -57,6 +57,6 @@ test.each([
   [[], [0, 1, 2, 3, 4]],
   [[priced], [0, 250, 500, 750, 1_000]],
   [[entry('d', 1_001, 0)], [0, 500, 1_000, 1_500, 2_000]],
-])('the lines of a chart end at the next round number: %#', (entries, lines) => {
+])('the grid lines of a chart end at the next round number: %#', (entries, lines) => {
   expect(scaleOf(entries.map((one) => barOf(one, 'tokens')))).toEqual(lines)
 })

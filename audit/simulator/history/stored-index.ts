@@ -32,8 +32,8 @@ export function createStoredIndex(database: Database, outputs: MemoryOutputs): S
     const merger = createHistoryMerger({ database: connection, outputs, report })
     return createSqliteHistoryProjection({ database: connection, merger, report })
   }
-  // Documents are merged in two ways. A merge within a request takes no virtual time, because a request is one step. A
-  // merge of an idle process takes virtual time.
+  // Documents are merged in two ways. A merge within a request takes no virtual time, because a request is one step.
+  // When a process is idle, its merges take virtual time.
   const ofRequests = projectionOn(database)
   const neverLate = { sleep: () => new Promise<void>(() => undefined) }
   return {

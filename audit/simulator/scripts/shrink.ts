@@ -30,7 +30,7 @@ export async function shrink(script: Script, rule: string, options: Options): Pr
   return (await fails(soon)) ? soon : smallest
 }
 
-/** Removes as many items as possible, so that the script still fails. Tries large groups of items first. */
+/** Removes as many items as possible while the script still fails. Tries large groups of items first. */
 async function withFewer<Item>(
   items: readonly Item[],
   having: (items: readonly Item[]) => Script,

@@ -12,8 +12,8 @@ export interface Source {
 export const MAX_SOURCES = 100
 
 /**
- * The numbers of one result's sources: the first source has the number `from`, and the others follow. The completion
- * whose request used the sources first records the numbers. They never change.
+ * The numbers of one result's sources: the first source has the number `from`, and the others follow. The first
+ * completion whose request used the sources records their numbers. The numbers never change.
  */
 export interface NumberedSources {
   /** The id of the tool message. */

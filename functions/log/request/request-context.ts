@@ -9,7 +9,7 @@ export const CUT_NOTE =
 
 export type Decisions = Pick<SessionContext, 'summary' | 'cut'>
 
-/** Returns the leader's messages that are still sent after the decisions. The log itself never changes. */
+/** Returns those of the leader's messages that the decisions keep in the request. The log itself never changes. */
 export function withinContext(messages: readonly Message[], { summary, cut }: Decisions): Message[] {
   return messages.filter((message) => {
     if (!isLeaders(message)) return false

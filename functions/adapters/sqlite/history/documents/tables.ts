@@ -30,7 +30,7 @@ import { createVocabularyWriter, type VocabularyWriter } from '../vocabulary/voc
 /** SQLite's value for no limit. */
 const ALL = -1
 /**
- * Maximum number of a deleted session's words that one removal removes, as a multiple of its limit of documents.
+ * Maximum number of words that one removal deletes for each document that it may delete.
  * Removing a word takes some tenths of a millisecond.
  */
 const WORDS_A_DOCUMENT = 3
