@@ -13,16 +13,6 @@ export const RUN_WRITER_MUTANTS = [
       'events: repaired.map(callCompleted)',
       'events: repaired.slice(1_000).map(callCompleted)',
     ],
-    [
-      'the last calls of a run are not emitted',
-      '...calls.map(callCompleted)',
-      '...calls.slice(1_000).map(callCompleted)',
-    ],
-    [
-      'calls that clients resolved before the end are not read',
-      'Promise.all(resolved.map(',
-      'Promise.all(resolved.slice(1_000).map(',
-    ],
     ['ids begin anew', 'createLogIds(lease.head, ports.clock)', 'createLogIds(undefined, ports.clock)'],
     [
       'the loss of the lease stops nothing',
@@ -34,12 +24,32 @@ export const RUN_WRITER_MUTANTS = [
       'AbortSignal.any([keeper.signal, results.signal, failed.signal])',
       'AbortSignal.any([keeper.signal, failed.signal])',
     ],
+    ['decisions repeat their number', '        number++\n', ''],
+  ]),
+  ...inFile(`${LOOP}/writer/status-writes.ts`, [
+    [
+      'the last calls of a run are not emitted',
+      '...calls.map(callCompleted)',
+      '...calls.slice(1_000).map(callCompleted)',
+    ],
+    [
+      'calls that clients resolved before the end are not read',
+      'resolved.map(({ id }) => id)',
+      'resolved.slice(1_000).map(({ id }) => id)',
+    ],
     [
       'a refused pause counts as a pause',
       '        await store.readHeader()\n        return false',
       '        return true',
     ],
-    ['decisions repeat their number', '        number++\n', ''],
+    ['calls that clients resolved in a pause are not emitted', '.filter(isResolved)', '.filter(() => false)'],
+    ['calls that are only approved are emitted as ended', '.filter(isResolved)', ''],
+    ['a takeover emits the calls of an earlier pause', "  if (changes.at(-2)?.type !== 'run.paused') return []\n", ''],
+    [
+      'a resumption is emitted before the calls of its pause',
+      'for (const call of readsCalls',
+      'emit(lastChange(run) as never)\n      for (const call of readsCalls',
+    ],
   ]),
   ...inFile(`${LOOP}/writer/result-writer.ts`, [
     [

@@ -7,10 +7,11 @@ import { checkDelegation } from '../../test/contracts/schedules/delegations.ts'
 import type { SessionPorts } from '../../test/contracts/stores.ts'
 import type { Effects } from './model.ts'
 import { checkSummary } from './actors/conversation.ts'
-import { checkFollowers } from './actors/followers.ts'
+import { checkFollowers, checkLive } from './actors/followers.ts'
 import { checkForks, checkOutside } from './actors/outside.ts'
 import { EXPIRY_MS } from './left.ts'
-import { CLOCKS_MS, rowToken } from './actors/sessions.ts'
+import { CLOCKS_MS } from './actors/sessions.ts'
+import { rowToken } from './actors/tools.ts'
 import type { Sessions, Watch } from './actors/sessions.ts'
 import type { MemoryOutputs } from './world/outputs.ts'
 import { checkUsage } from './actors/usage.ts'
@@ -44,6 +45,8 @@ interface Parts {
   readonly sessions: Sessions
   /** Whether days have passed. Idempotency keys are then forgotten, so a repeated request is accepted once more. */
   readonly slept: boolean
+  /** Whether only models and tools have had faults, and no process. */
+  readonly isGentle: boolean
 }
 
 /**
@@ -61,6 +64,7 @@ export async function checkRest(parts: Parts): Promise<void> {
       checkOutside(watch, parts.slept)
       await checkUsage(parts.ports, watch)
       await checkFollowers(parts.ports, watch)
+      if (parts.isGentle) await checkLive(parts.ports, watch)
       if (!parts.slept) checkSummary(watch)
     }
   }

@@ -119,7 +119,8 @@ export async function simulate(
       const failure = harness.failure()
       if (failure !== undefined) throw failure
     }
-    await checkRest({ ports, outputs, effects, sessions, slept: harness.timeline.slept() > 0 })
+    const slept = harness.timeline.slept() > 0
+    await checkRest({ ports, outputs, effects, sessions, slept, isGentle: isGentle(script) })
     await deliveries.check(ports)
     await checkIndex(index, sessions, outputs)
     return { violation: undefined, steps, trace: harness.trace, digest: harness.digest() }
@@ -160,15 +161,20 @@ function takeoversOf({ runs, messages }: Watch['seen']): number {
   return runs.length * GIVEN_UP_MS + completions * LATE_CANCEL_MS
 }
 
+/** Whether the script has faults of models and tools only. */
+const isGentle = ({ functions = false, faults }: Script): boolean =>
+  !functions && faults.every(({ type }) => type === 'model' || type === 'tool')
+
 /** Checks that cancels take effect within their time limit, and that all work ends in time. */
 function checkTime(harness: Harness, { all }: Sessions, others: () => string): void {
   const { faults, quietAt, functions = false } = harness.script
   const sweep = functions ? 2 * SWEEPS_MS : 0
   const now = harness.elapsed()
-  const isGentle = !functions && faults.every((fault) => fault.type === 'model' || fault.type === 'tool')
   for (const { cancelled, seen, key } of all)
     for (const [runId, at] of cancelled) {
-      const until = isGentle ? at + CANCEL_MS : Math.max(at, harness.quietSince()) + LATE_CANCEL_MS + sweep
+      const until = isGentle(harness.script)
+        ? at + CANCEL_MS
+        : Math.max(at, harness.quietSince()) + LATE_CANCEL_MS + sweep
       if (now <= until || seen.header?.status !== 'live') continue
       must('a cancel takes effect in its time', seen.header.activeRun !== runId, `${runId} of ${key.session}`)
     }

@@ -60,6 +60,12 @@ export function positionOfNotice(notice: RunNotice): EventPosition | undefined {
   return { generation, number: notice.type === 'run.paused' ? Number.POSITIVE_INFINITY : -1 }
 }
 
+/** Returns the row ids of the calls for which the run waited in the last pause of these notices. */
+export function pausedCalls(notices: readonly RunNotice[]): readonly string[] {
+  const pause = notices.findLast(({ type }) => type === 'run.paused')
+  return pause?.type === 'run.paused' ? pause.calls : []
+}
+
 /** Whether a decision or a client, rather than the run's holder, ended this call. */
 export const isResolved = ({ needs, status }: ToolMessage): boolean =>
   status === 'denied' || (needs === 'result' && (status === 'completed' || status === 'error'))

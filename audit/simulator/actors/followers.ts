@@ -110,3 +110,23 @@ export async function checkFollowers(ports: SessionPorts, { key, followers }: Wa
     )
   }
 }
+
+/**
+ * Checks that the events which the holders of a run emitted are those that a reader derives from the log, in the same order.
+ * To be called only if no holder died. Two events may be absent. The process that accepted a run may not emit `run.queued`. And
+ * another process may resume a run before its holder knows that the pause is stored: that holder emits no `run.paused`.
+ */
+export async function checkLive(ports: SessionPorts, { key, live }: Watch): Promise<void> {
+  for (const [runId, emitted] of live) {
+    const derived: string[] = []
+    for await (const event of eventsSoFar(ports, key, runId))
+      if ('id' in event && event.type !== 'run.queued' && (event.type !== 'run.paused' || emitted.has(event.id)))
+        derived.push(event.id)
+    const got = [...emitted].filter((id) => !id.endsWith(':run.queued'))
+    must(
+      'holders emit the events that readers derive from the log',
+      got.join() === derived.join(),
+      `${runId}: emitted ${got.join(' ')}; the log has ${derived.join(' ')}`,
+    )
+  }
+}

@@ -18,7 +18,7 @@ import type { WaitingCall } from '../program.ts'
 import type { Process } from '../world/timeline.ts'
 import type { SharedStore } from '../world/stores.ts'
 import { isDelegation } from '../../../functions/domain/runs/team.ts'
-import { tokenOf } from './tools.ts'
+import { rowToken } from './tools.ts'
 import { processNow } from '../world/virtual-globals.ts'
 import { must } from '../harness.ts'
 import type { Harness } from '../harness.ts'
@@ -53,6 +53,8 @@ export interface Watch {
     acknowledged: boolean
   }[]
   readonly followers: Follower[]
+  /** Ids of the events that holders emitted, by run, each once and in the order of their first emission. */
+  readonly live: Map<string, Set<string>>
   /** Ratings that a server has acknowledged. */
   readonly rated: { readonly id: string; readonly user: string }[]
   /** The longest request that was sent since the last summary, without the results of its last round. */
@@ -130,6 +132,7 @@ export async function watchSessions(harness: Harness, store: SharedStore, ports:
       summarised: '',
       forks: [],
       followers: [],
+      live: new Map(),
       rated: [],
       sent: { through: undefined, messages: [] },
       readGeneration: 0,
@@ -171,7 +174,10 @@ export async function watchSessions(harness: Harness, store: SharedStore, ports:
     },
     noteEvent(key, event) {
       const watch = byName.get(key.session)
-      if (watch !== undefined && 'id' in event) events.push({ watch, event })
+      if (watch === undefined || !('id' in event)) return
+      events.push({ watch, event })
+      const live = watch.live.get(event.runId) ?? new Set()
+      watch.live.set(event.runId, live.add(event.id))
     },
     async checkEvents() {
       if (events.length === 0) return
@@ -290,11 +296,4 @@ function checkEvent({ seen, deleted }: Watch, event: RunEvent): void {
     const ended: readonly Run['status'][] = ['completed', 'failed', 'cancelled']
     if (ended.includes(event.run.status)) must(rule, stored?.status === event.run.status, event.type)
   }
-}
-
-/** Returns the token of a row's call. The token is in the arguments that the model sent. */
-export function rowToken({ messages }: Snapshot, row: ToolMessage): string {
-  const assistant = messages.find((message) => message.id === row.assistantMessageId)
-  const call = assistant?.role === 'assistant' ? assistant.toolCalls[row.sequence] : undefined
-  return call === undefined || call.arguments === '' ? '' : tokenOf(JSON.parse(call.arguments) as never)
 }

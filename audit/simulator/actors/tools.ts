@@ -1,6 +1,8 @@
 import type { Json } from '../../../functions/domain/json.ts'
+import type { ToolMessage } from '../../../functions/domain/messages/message.ts'
 import type { Tool, ToolContext, ToolOutput, Tools } from '../../../functions/ports/tool.ts'
 import { Violation } from '../../../test/contracts/schedules/harness.ts'
+import type { Snapshot } from '../../../test/contracts/snapshot.ts'
 import type { Effects } from '../model.ts'
 import type { CallKind } from '../scripts/script.ts'
 import type { Process } from '../world/timeline.ts'
@@ -69,4 +71,11 @@ export function tokenOf(input: Json): string {
   const isObject = typeof input === 'object' && input !== null && !Array.isArray(input)
   const token = isObject && 'token' in input ? input['token'] : undefined
   return typeof token === 'string' ? token : ''
+}
+
+/** Returns the token of a row's call. The token is in the arguments that the model sent. */
+export function rowToken({ messages }: Snapshot, row: ToolMessage): string {
+  const assistant = messages.find((message) => message.id === row.assistantMessageId)
+  const call = assistant?.role === 'assistant' ? assistant.toolCalls[row.sequence] : undefined
+  return call === undefined || call.arguments === '' ? '' : tokenOf(JSON.parse(call.arguments) as never)
 }

@@ -7,7 +7,7 @@ import { isEnded } from '../../domain/runs/run.ts'
 import type { Run, RunNotice } from '../../domain/runs/run.ts'
 import { isDelegation } from '../../domain/runs/team.ts'
 import { callCompleted, noticeEvents } from '../../log/run-events.ts'
-import { isResolved, messageEvents, positionOfNotice } from '../../log/stored-events.ts'
+import { isResolved, messageEvents, pausedCalls, positionOfNotice } from '../../log/stored-events.ts'
 import { messageLength } from '../../log/message-length.ts'
 
 /**
@@ -184,8 +184,8 @@ function isBefore(message: Message | undefined, position: EventPosition | undefi
 
 function* showNotice(state: State, notice: RunNotice, position: EventPosition | undefined): Generator<TimelineEvent> {
   const { open, isOver, positioned } = state
-  const calls =
-    notice.type === 'calls.resolved' ? notice.calls : notice.type === 'run.resumed' ? pausedCalls(state) : []
+  const waited = (): readonly string[] => pausedCalls(state.notices.slice(0, state.next))
+  const calls = notice.type === 'calls.resolved' ? notice.calls : notice.type === 'run.resumed' ? waited() : []
   const isStale = (id: string): boolean =>
     notice.type === 'calls.resolved' ? open.has(id) : open.get(id)?.status === 'waiting'
   if (!isOver && calls.some(isStale)) return void (state.isHeld = true)
@@ -195,12 +195,6 @@ function* showNotice(state: State, notice: RunNotice, position: EventPosition | 
   state.last = position ?? state.last
   if (notice.type !== 'run.resumed') return
   yield* showUnplaced(state, ({ id, parentMessageId = '' }) => calls.includes(id) && !positioned.has(parentMessageId))
-}
-
-/** Returns the calls for which the run waited in the last pause before the next notice. */
-function pausedCalls({ notices, next }: State): readonly string[] {
-  const pause = notices.slice(0, next).findLast(({ type }) => type === 'run.paused')
-  return pause?.type === 'run.paused' ? pause.calls : []
 }
 
 function* showUnplaced({ unplaced }: State, isShown: (call: ToolMessage) => boolean): Generator<TimelineEvent> {

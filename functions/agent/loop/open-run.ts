@@ -30,9 +30,10 @@ export async function openRun(ports: LoopDependencies, held: HeldRun): Promise<R
   const opening = holdRun(ports, held, agent ?? absentAgent(held.run.agent))
   let run: HeldPhases = opening
   try {
-    rejectCancelled(held)
-    // A crash loop is detected before any step that takes long or may cause the crashes.
+    // A crash loop is detected before any step that takes long or may cause the crashes. Such a step is the read of calls.
     const crashLoop = endOfCrashLoop(opening)
+    if (held.origin === 'resumed') await opening.writer.emitResumption(held.run, crashLoop === undefined)
+    rejectCancelled(held)
     if (crashLoop === undefined) {
       const session = held.session ?? (await readSession(opening))
       run = { ...opening, account: accountOf(held.run, session) }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { definedFields } from '../../domain/defined-fields.ts'
 import type { Session, SessionKey } from '../../domain/session.ts'
 import { isBlocked, isFree, keyOf } from '../../domain/session.ts'
-import { lastChange, runStarted } from '../../log/run-events.ts'
+import { runStarted } from '../../log/run-events.ts'
 import type { RunQueue } from '../../ports/run-queue.ts'
 import type { SessionJanitor } from '../../ports/session-janitor.ts'
 import type { Started } from '../../ports/run-lease.ts'
@@ -213,8 +213,6 @@ async function acquire(dependencies: Dependencies, key: SessionKey): Promise<Hel
       const { lease, header, open } = await leases.claim(taken)
       const run = await reader.run(key, lease.runId)
       if (run === undefined) return undefined
-      const resumed = lastChange(run)
-      if (resumed !== undefined) dependencies.emit(key, resumed)
       return { lease, run, origin: 'resumed', found: { header, open } }
     }
     if (seen.activeRun === undefined && seen.queued > 0) {

@@ -1,22 +1,21 @@
 /* Evidence, api: A holder emits the events that readers derive from the log, once and in the same order. */
 import { afterEach, expect, test } from 'vitest'
-import { eventsSoFar } from '../../../functions/agent/events/follow-run.ts'
-import type { RunEvent, StoredEvent } from '../../../functions/domain/events.ts'
 import type { Ports } from '../../../functions/runtime/program.ts'
 import { until } from '../../eventually.ts'
 import { makeTool, openHarness } from '../harness.ts'
 import type { Harness } from '../harness.ts'
+import {
+  clientTools,
+  derivedEvents,
+  EVENTS_OF_PAUSE,
+  resolveInPause,
+  RESOLUTIONS,
+  RESOLVED_IN_PAUSE,
+  withIds,
+} from './resolved-in-pause.ts'
 
 let harness: Harness
 afterEach(() => harness.close())
-
-const clientTools = [{ name: 'ask', description: 'asks the client', parameters: { type: 'object' } }]
-
-const withIds = (events: readonly RunEvent[]): StoredEvent[] => events.filter((event) => 'id' in event)
-
-async function derivedEvents({ ports, key }: Harness, runId: string): Promise<StoredEvent[]> {
-  return withIds(await Array.fromAsync(eventsSoFar(ports, key, runId)))
-}
 
 /** Plays a run whose client resolves a call while another call executes. A cancel then ends the run. Returns its id. */
 async function cancelledAfterResult(change?: (ports: Ports) => Ports): Promise<string> {
@@ -111,4 +110,46 @@ test('the events of a run that records decisions are equal live and in the log',
   const live = withIds(harness.events)
   expect(live.map(({ type }) => type)).toContain('warning')
   expect(live).toEqual(await derivedEvents(harness, runId))
+})
+
+test('the holder emits the ends of calls that clients resolved in a pause, before it resumes', async () => {
+  harness = await openHarness(RESOLVED_IN_PAUSE)
+  const { live, derived, sincePause } = await resolveInPause(harness)
+  expect(sincePause).toEqual(EVENTS_OF_PAUSE)
+  expect(live).toEqual(derived)
+})
+
+test('a run that is cancelled in a pause emits the ends of calls that were resolved before', async () => {
+  harness = await openHarness(RESOLVED_IN_PAUSE)
+  const runId = await harness.submit('go', { clientTools })
+  await harness.settled(runId)
+  const results = [{ toolCallId: 'b', output: [{ type: 'text', text: '42' }] }] as const
+  await harness.service.resolve(harness.session, runId, results, { here: true })
+  await harness.service.cancel(harness.key, runId)
+  await until(async () => harness.events.at(-1)?.type === 'run.cancelled')
+  expect(withIds(harness.events)).toEqual(await derivedEvents(harness, runId))
+})
+
+test('a run resumes although the calls of its pause cannot be read', async () => {
+  let isDown = false
+  harness = await openHarness({
+    ...RESOLVED_IN_PAUSE,
+    change: (ports) => ({
+      ...ports,
+      reader: {
+        ...ports.reader,
+        message: (...asked) =>
+          isDown ? Promise.reject(new Error('the store is down')) : ports.reader.message(...asked),
+      },
+    }),
+  })
+  const { service, session, events } = harness
+  const runId = await harness.submit('go', { clientTools })
+  await harness.settled(runId)
+  isDown = true
+  await service.resolve(session, runId, RESOLUTIONS, { here: true })
+  await until(async () => events.at(-1)?.type === 'run.completed')
+  const resumed = events.findIndex(({ type }) => type === 'run.resumed')
+  expect(resumed).toBeGreaterThan(0)
+  expect(events.slice(0, resumed).filter(({ type }) => type === 'tool_call.completed')).toEqual([])
 })

@@ -1,37 +1,28 @@
 import { definedFields } from '../../../domain/defined-fields.ts'
 import type { RunEvent } from '../../../domain/events.ts'
 import { nextId } from '../../../domain/ids.ts'
-import type { AssistantMessage, ToolMessage, UserMessage } from '../../../domain/messages/message.ts'
+import type { ToolMessage, UserMessage } from '../../../domain/messages/message.ts'
 import type { EventPosition } from '../../../domain/runs/event-position.ts'
-import type { RunEnd } from '../../../domain/runs/run-changes.ts'
 import type { Run } from '../../../domain/runs/run.ts'
 import { keyOf } from '../../../domain/session.ts'
 import type { Lease, SessionHeader, SessionKey } from '../../../domain/session.ts'
 import type { UsageAccount } from '../../../domain/usage/usage-count.ts'
-import {
-  callCompleted,
-  callStarted,
-  lastChange,
-  messageCompleted,
-  messageSteered,
-  noticeEvents,
-  runEnded,
-  withWaiting,
-} from '../../../log/run-events.ts'
+import { callCompleted, callStarted, messageCompleted, messageSteered } from '../../../log/run-events.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { Logger } from '../../../ports/logger.ts'
 import type { RunLease } from '../../../ports/run-lease.ts'
 import type { Decision, Round } from '../../../ports/run-log.ts'
 import { createEventSequence, positionAfter } from './event-sequence.ts'
-import type { Emission, EmitInOrder } from './event-sequence.ts'
+import type { Emission } from './event-sequence.ts'
 import { keepLease } from './lease-keeper.ts'
 import type { LeaseKeeper } from './lease-keeper.ts'
 import { createLogIds } from './log-ids.ts'
-import type { LogIds } from './log-ids.ts'
 import { createResultWriter } from './result-writer.ts'
 import type { CallEnd } from './result-writer.ts'
 import { retryingStore } from './retrying-store.ts'
-import type { LoopReads, LoopStore, RetryingStore } from './retrying-store.ts'
+import type { LoopReads, LoopStore } from './retrying-store.ts'
+import { statusWrites } from './status-writes.ts'
+import type { Held, StatusWrites } from './status-writes.ts'
 
 type Undecided<One> = One extends unknown ? Omit<One, 'after' | 'position'> : never
 
@@ -45,18 +36,12 @@ export interface NewDecision extends Omit<Decision, 'number' | 'notices' | 'cont
   context?(): NonNullable<Decision['context']>
 }
 
-/** The ended run, and its last ended calls. The end of the run closed these calls, or clients resolved them. */
-export interface StoredEnd {
-  readonly run: Run
-  readonly calls: readonly ToolMessage[]
-}
-
 /**
  * Stores everything that a run stores. It alone knows the lease. Each method that stores something resolves when the write is
  * durable and its events are emitted, and rejects with `LeaseLost` if the lease was lost. The events of all writes are emitted in
  * the order in which the writes began.
  */
-export interface RunWriter extends Pick<LeaseKeeper, 'check' | 'startWatchdog' | 'stop'> {
+export interface RunWriter extends Pick<LeaseKeeper, 'check' | 'startWatchdog' | 'stop'>, StatusWrites {
   readonly key: SessionKey
   /** Generation of the lease. */
   readonly generation: number
@@ -96,15 +81,6 @@ export interface RunWriter extends Pick<LeaseKeeper, 'check' | 'startWatchdog' |
   steer(queuedRunId: string): Promise<UserMessage | undefined>
   /** Stores decisions one after the other. `applied` gets the stored decision, and returns its events. */
   recordDecision(decision: NewDecision, applied: (stored: Decision) => readonly RunEvent[]): Promise<void>
-  /** Pauses the run and releases the lease. Returns false if no call waits any longer. */
-  pause(waiting: readonly ToolMessage[]): Promise<boolean>
-  /**
-   * Ends the run and releases the lease. If a cancel was stored first and `end` has another outcome, stores nothing and returns
-   * undefined. `unemitted`: the calls whose ends this holder has not emitted. Clients may have resolved some of them.
-   */
-  endRun(end: RunEnd, unemitted: readonly ToolMessage[], account: UsageAccount): Promise<StoredEnd | undefined>
-  /** Releases the lease with the run still active. */
-  release(): Promise<void>
 }
 
 type BuildRound = (ids: readonly string[], position: EventPosition) => Round
@@ -118,16 +94,6 @@ interface RefusedCall {
 type Dependencies = LoopStore & {
   readonly lease: RunLease
   readonly clock: Clock
-  readonly logger: Logger
-}
-
-/** The parts that the methods of one writer share. */
-interface Held {
-  readonly lease: Lease
-  readonly store: RetryingStore
-  readonly emit: (event: RunEvent) => void
-  readonly emitInOrder: EmitInOrder
-  readonly ids: LogIds
   readonly logger: Logger
 }
 
@@ -162,7 +128,7 @@ export function openWriter(
     settled: results.settled,
     recordDecision: createDecisions(held, run.decisions ?? 0),
     ...roundWrites(held),
-    ...runWrites(held),
+    ...statusWrites(held),
   }
   return { writer, reads: { reader: store.reader, outputs: store.outputs, sessions: store.sessions } }
 }
@@ -214,68 +180,6 @@ function roundWrites({ lease, store: { log }, emitInOrder, ids }: Held): RoundWr
         return { result: message, events: message && [messageSteered(message)] }
       }),
   }
-}
-
-/** The writes that release the lease. */
-function runWrites(held: Held): Pick<RunWriter, 'pause' | 'endRun' | 'release'> {
-  const { lease, store, emit, emitInOrder } = held
-  const { log } = store
-  return {
-    async pause(waiting) {
-      const run = await log.pause(lease)
-      if (run === undefined) {
-        await store.readHeader()
-        return false
-      }
-      const paused = lastChange(run)
-      if (paused !== undefined) emit(withWaiting(paused, waiting))
-      return true
-    },
-    endRun: (end, unemitted, account) =>
-      emitInOrder(async (position) => {
-        const message: AssistantMessage | undefined = end.message && { ...end.message, position }
-        const stored = { ...end, ...definedFields({ message }) }
-        const ended = await log.endRun(lease, stored, account)
-        if (ended === undefined) return { result: undefined, events: undefined }
-        const { run, closed } = ended
-        const calls = await lastCalls(held, unemitted, closed)
-        if (calls === undefined) return { result: { run, calls: closed }, events: [runEnded(run)] }
-        return { result: { run, calls }, events: eventsOfEnd({ run, calls }, stored) }
-      }),
-    release: () => store.lease.release(lease),
-  }
-}
-
-/**
- * Returns the last calls of an ended run, in log order. Reads those of `unemitted` that the end of the run has not closed, because
- * clients have resolved them. Returns undefined if they cannot be read: followers then read their ends from the log.
- */
-async function lastCalls(
-  { lease, store, logger }: Held,
-  unemitted: readonly ToolMessage[],
-  closed: readonly ToolMessage[],
-): Promise<readonly ToolMessage[] | undefined> {
-  const resolved = unemitted.filter(({ id }) => !closed.some((call) => call.id === id))
-  try {
-    const read = await Promise.all(resolved.map(({ id }) => store.readOnce(lease, id)))
-    const calls = [...closed, ...read.filter((message) => message?.role === 'tool')]
-    return calls.toSorted((left, right) => (left.id < right.id ? -1 : 1))
-  } catch (error) {
-    logger.warn('the last calls of a run were not read', { session: lease.session, error: String(error) })
-    return undefined
-  }
-}
-
-/** The events of the end of a run, in the order in which the log has them. */
-function eventsOfEnd({ run, calls }: StoredEnd, { message, notices: last = [] }: RunEnd): RunEvent[] {
-  const { notices = [] } = run
-  const warnings = noticeEvents(run, notices).slice(notices.length - last.length)
-  return [
-    ...calls.map(callCompleted),
-    ...(message === undefined ? [] : [messageCompleted(message)]),
-    ...warnings.filter((event) => event !== undefined),
-    runEnded(run),
-  ]
 }
 
 /** Records decisions one after the other. `before`: the number of decisions that the run has recorded. */
