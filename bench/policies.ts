@@ -62,9 +62,8 @@ printTable(
 )
 
 /**
- * Completes a request. The completion depends only on the request: a summary, two calls, or a text that cites the first source in
- * the
- * request.
+ * Completes a request. The completion depends only on the request: a summary, two calls, or a text that cites the first
+ * source in the request.
  */
 async function* complete(request: ModelRequest): ReturnType<Extract<Turn, (...fillerText: never[]) => unknown>> {
   const last = request.messages.at(-1)

@@ -2,10 +2,12 @@ import { spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 
-/**
- * Files of this folder that are not benches. The program runs the benches named on the command line, one after the
- * other. Default: all benches of this folder that need no options.
+/*
+ * Runs the benches that the command line names, one after the other. Default: all benches of this folder that need no
+ * options.
  */
+
+/** Files of this folder that are not benches. */
 const NOT_A_BENCH = new Set(['run.ts', 'report.ts'])
 const BY_NAME_ALONE = new Set(['soak.ts', 'import.ts'])
 const wanted = process.argv.slice(2)

@@ -38,8 +38,8 @@ export interface World {
   crash(): void
   living(): readonly Process[]
   /**
-   * Probability that a call to the store fails before its execution. The probability that a call fails after its execution is
-   * equal.
+   * Probability that a call to the store fails before its execution. With equal probability, it fails after its
+   * execution.
    */
   failing: number
   /** Executes an operation and counts its outcome. Returns undefined if it failed. */

@@ -22,7 +22,7 @@ function importsOf(root: string, path: string): string[] {
   return [...text.matchAll(IMPORT)].map(([, name = '']) => join(path, '..', name))
 }
 
-/** The files that a file imports, directly or through other files. */
+/** Returns the files that a file imports, directly or through other files. */
 function reachedFrom(path: string, imports: ReadonlyMap<string, readonly string[]>): Set<string> {
   const reached = new Set<string>()
   const queue = [path]

@@ -10,7 +10,7 @@ import { importCycles } from './import-cycles.ts'
 const ROOT = join(import.meta.dirname, '../..')
 const AGENT = 'functions/agent/'
 const LOOP = `${AGENT}loop/`
-/** Longest list that the output names. */
+/** Maximum number of paths or cycles that the output names for one figure. */
 const MAX_NAMED = 60
 
 const sources = readdirSync(join(ROOT, 'functions'), { recursive: true, encoding: 'utf8' })

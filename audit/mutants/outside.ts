@@ -1,7 +1,7 @@
 import { inFile } from './mutant.ts'
 
 /**
- * Mutants of imports. They concern runs and rounds in several steps, numbers of sources, members, and marks of
+ * Mutants of imports: of runs and rounds that an import stores in several steps, source numbers, members, and marks of
  * searches.
  */
 export const IMPORT_MUTANTS = [

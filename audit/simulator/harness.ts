@@ -137,7 +137,7 @@ export function createHarness(script: Script, keepTrace: boolean): Harness {
 export const isDisturbed = ({ script, elapsed }: Harness): boolean =>
   script.faults.length > 0 && elapsed() < script.quietAt
 
-/** The name of the session that an operation or a fault refers to. */
+/** Returns the name of the session that an operation or a fault refers to. */
 const sessionAt = ({ sessions }: Script, number: number): string => sessions[number % sessions.length]?.session ?? ''
 
 /** Whether the session has a `poison` fault, which kills each process that sends a certain request. */

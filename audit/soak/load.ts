@@ -4,8 +4,8 @@ import { inputText } from '../../test/e2e/crashes/parts/scripted-model.ts'
 import type { Fleet } from './fleet.ts'
 
 /**
- * `INPUTS`: number of inputs of a session before another session replaces it. `AT_A_TIME`: number of sessions at a
- * time.
+ * `INPUTS`: number of inputs that a session gets. Afterwards, another session gets the inputs. `AT_A_TIME`: number of
+ * sessions that get inputs at a time.
  */
 const INPUTS = 10
 const AT_A_TIME = 6

@@ -22,8 +22,8 @@ export interface MeteredRequest {
 }
 
 /**
- * For each sparse index: the attributes of an item that it contains in addition to the table's keys. The first two are
- * the index's key. The index contains only items that have both.
+ * For each sparse index: the attributes that the index contains in addition to the table's keys. The first two are the
+ * index's key. The index contains only items that have both of these.
  */
 const INDEXES = TABLE.GlobalSecondaryIndexes.map(({ KeySchema, Projection }) => [
   ...KeySchema.map(({ AttributeName }) => AttributeName),

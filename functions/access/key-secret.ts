@@ -7,7 +7,7 @@ const SECRET = /^tt_[A-Za-z0-9_-]{43,128}$/
 /** Creates an API key of 32 random bytes. It is shown once; only its hash is stored. */
 export const newKeySecret = (): string => PREFIX + randomBytes(32).toString('base64url')
 
-/** The SHA-256 (hex) under which a key is stored. */
+/** Returns the SHA-256 (hex) under which a key is stored. */
 export const hashKeySecret = (secret: string): string => sha256(secret)
 
 /** Whether a text has the form of an API key. */

@@ -60,7 +60,7 @@ export function createWatchedRequests({ keys, clock, log }: Dependencies) {
     }
   }
 
-  /** Yields between renewals, because each may be a write that blocks the event loop on SQLite. */
+  /** Renews all slots. Yields after each renewal, because on SQLite, it may be a write that blocks the event loop. */
   async function keepAll(): Promise<void> {
     for (const { keep } of [...byKey.values()].flatMap((calls) => [...calls])) {
       await keep()

@@ -20,7 +20,7 @@ if (!existsSync(nodeOf)) {
   console.error(`${checkout} is no checkout after \`npm ci\`: name one with --checkout`)
   process.exit(2)
 }
-// The clients need Node 22. On an older Node, runs this program again with the checkout's own Node.
+// The clients need Node 22. An older Node runs this program again with the checkout's own Node.
 if (Number(process.versions.node.split('.')[0]) < 22)
   process.exit(spawnSync(nodeOf, process.argv.slice(1), { stdio: 'inherit' }).status ?? 1)
 

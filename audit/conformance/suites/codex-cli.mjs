@@ -1,6 +1,6 @@
 // Tests Codex CLI (@openai/codex as published) with /openai/v1 as its model provider: a turn, a shell call, and a
-// resumed session. Each check runs twice: directly (`as it is`), and through a proxy. The proxy removes all tools that
-// are not functions from the requests, to show whether the rest works.
+// resumed session. Each check runs twice: directly (`as it is`), and through a proxy. From the requests, the proxy
+// removes all tools that are not functions, to show whether the rest works.
 import { createServer } from 'node:http'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -243,8 +243,8 @@ function replies(outside: Outside): RunChannel {
           if (!work.signal.aborted) throw error
         })
         // The work was aborted, and the request may still be in flight. The claim is kept until the request has arrived
-        // or is lost, also by the clock of the next worker. Otherwise that worker could read too early, and would find the
-        // text missing.
+        // or is lost, even if the clock of the next worker differs. Otherwise, that worker could read too early, and
+        // would find the text missing.
         if (isTaken === undefined) return { retryAt: clock.now() + REQUEST_MS + CLOCKS_MS, keepClaim: true }
         if (!isTaken) return { retryAt: clock.now() + AGAIN_MS, state: { said: saidOf(work) } }
         await work.save({ said: [...saidOf(work), word] })

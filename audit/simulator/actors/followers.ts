@@ -13,7 +13,7 @@ import type { Follower, Watch } from './sessions.ts'
 
 /** Milliseconds between two connections. */
 const RECONNECT_MS = 500
-/** Milliseconds after the last fault during which followers still reconnect. */
+/** Time for which followers still reconnect after the last fault. */
 const QUIET_TIMEOUT_MS = 90_000
 /** Probability that a follower disconnects after an event. */
 const CUT_OFF = 0.3

@@ -3,10 +3,10 @@ import type { ModelRequest } from '../../../functions/domain/model-request.ts'
 /** Matches the name in an input's text, which is JSON. Inputs of members have other names, which do not match. */
 const INPUT = /"name":"(i\d+)"/g
 
-/** Names of the inputs in a text, in order. */
+/** Returns the names of the inputs in a text, in order. */
 export const namesIn = (text: string): string[] => [...text.matchAll(INPUT)].map(([, name = '']) => name)
 
-/** Texts of the user messages in a request. */
+/** Returns the texts of the user messages in a request. */
 export const saidIn = ({ messages }: ModelRequest): string[] =>
   messages.flatMap(({ role, parts }) =>
     role === 'user' ? parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])) : [],

@@ -263,7 +263,7 @@ function noteLeaving({ seen }: Watch, before: Snapshot, call: string): void {
   must('a run is left or completed with the results of its calls', open === undefined, `${call}: ${open?.id}`)
 }
 
-/** Checks that a session is deleted only if a client requested it, or if the session had expired. */
+/** Checks that a deletion was requested by a client or follows an expiry. Records the time of the last activity. */
 function noteActivity(watch: Watch, { header: before }: Snapshot, call: string, now: number): void {
   const { header } = watch.seen
   if (header?.status === 'deleted' && before?.status === 'live' && !watch.unwanted)

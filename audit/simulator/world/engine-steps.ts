@@ -116,7 +116,7 @@ export function createEngineSteps(harness: Harness, { all }: Sessions): EngineSt
   }
 }
 
-/** The error that a client gets if it has lost the response and cannot retry. */
+/** Returns the error that a client gets if it has lost the response and cannot retry. */
 function refusedForGood(): Error {
   const error = new Error('the response was lost, and credentials for the next attempt cannot be had')
   error.name = 'CredentialsProviderError'

@@ -51,7 +51,7 @@ export interface Servers {
 interface Parts {
   readonly harness: Harness
   readonly store: SharedStore
-  /** Makes each request to the store's engine a step. Undefined if each call of a port is one step. */
+  /** Turns each request to the store's engine into a step. Undefined if each call of a port is one step. */
   readonly engine: EngineSteps | undefined
   readonly outputs: MemoryOutputs
   readonly effects: Effects

@@ -10,7 +10,7 @@ const transport = new ChatTransport({ url: URL })
 const client = createClient({ url: URL })
 
 const listeners = new Set<() => void>()
-/** Calls the listener when a chat has been sent or answered, so that the list of sessions is read again. */
+/** Calls the listener when a message was sent or answered, so that the list of sessions is read again. */
 export function onChange(listener: () => void): () => void {
   listeners.add(listener)
   return () => void listeners.delete(listener)

@@ -19,7 +19,7 @@ export function Conversation({ id }: { readonly id: string }) {
 }
 
 function OpenChat({ chat }: { readonly chat: Chat<UIMessage> }) {
-  // `resume` follows a run that is in progress, such as after a reload.
+  // `resume` follows a run that is in progress, for example after a reload.
   const { messages, sendMessage, regenerate, stop, status, error, addToolApprovalResponse } = useChat({
     chat,
     resume: true,

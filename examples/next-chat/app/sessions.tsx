@@ -5,7 +5,7 @@ import { usePathname } from 'next/navigation'
 import { useEffect, useState } from 'react'
 import { listSessions, onChange } from './chats'
 
-/** Interval in which the list is read again, because other clients start sessions, too. */
+/** Interval at which the list is read again, because other clients start sessions, too. */
 const INTERVAL_MS = 10_000
 
 /** The list of sessions. */

@@ -11,8 +11,8 @@ import { encodeHeader, isErrno, readBytes, readHeader } from './object-file.ts'
 const INCOMING = 'incoming'
 
 /**
- * Creates a store that keeps outputs as files below `folder`. Each session has a folder, named by a hash instead of its
- * ids. Several processes may share `folder`.
+ * Creates a store that keeps outputs as files below `folder`. Each session has a folder, whose name is a hash of the
+ * session's ids. Several processes may share `folder`.
  */
 export function createDiskOutputStore({ folder }: { readonly folder: string }): OutputStore {
   const root = resolve(folder)

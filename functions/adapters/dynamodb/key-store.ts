@@ -9,7 +9,7 @@ import { above, absent, all, any, atMost, below, is, present, startsWith } from 
 import { enter, leave } from './open-requests.ts'
 import { createTable, type Table, type TableDependencies } from './table.ts'
 
-/** Keys are found by the hash of their secret. A separate partition lists them by tenant. */
+/** API keys are found by the hash of their secret. A separate partition lists them by tenant. */
 const LIST = 'KEYS'
 const keyOf = (hash: string) => ({ pk: `K#${hash}`, sk: '#KEY' })
 /** Returns the hash of an id. The id itself may contain any character. */
@@ -20,8 +20,8 @@ const placeOf = (id: string, tenant: string) => ({
 })
 
 /**
- * Key of the item with an API key's last use. The item is separate, because functions may write it, but may not write
- * the items of API keys.
+ * Returns the key of the item with an API key's last use. The item is separate, because functions have permission
+ * to write it, but not to write the items of API keys.
  */
 const useOf = (id: string) => ({ pk: `R#${hashOf(id)}`, sk: '#USED' })
 
@@ -104,7 +104,7 @@ async function listedKey(table: Table, id: string): Promise<Item | undefined> {
   return (await listed(table, undefined)).find((found) => apiKeyOf(found).id === id)
 }
 
-/** Returns the keys of the two items of an API key. */
+/** Returns the item keys of the two items that store an API key. */
 const itemsOf = (item: Item) => [
   keyOf(requiredText(item, 'hash')),
   { pk: requiredText(item, 'pk'), sk: requiredText(item, 'sk') },

@@ -8,13 +8,13 @@ export interface ItemKey {
   readonly sk: string
 }
 
-/** Sparse index: sessions of a tenant by last activity. */
+/** Sparse index: lists of sessions by tenant, agent and folder, and a tenant's deliveries by id. */
 export const GROUP_INDEX = 'by_group'
-/** Sparse index: sessions of an owner by last activity, and deliveries by id. */
+/** Sparse index: lists of sessions by owner, run status and source, and an owner's deliveries by id. */
 export const OWNER_INDEX = 'by_owner'
-/** Sparse index: sessions with work for the sweeper, and sessions that expire. */
+/** Sparse index: sessions with work for the sweeper, sessions that expire, and pending deliveries. */
 export const DUE_INDEX = 'by_due'
-/** Number of index partitions for due sessions. Each tenant's sessions use only some of these partitions. */
+/** Number of index partitions for each kind of due items. Each tenant's items use only some of these partitions. */
 const DUE_SHARDS = 16
 /**
  * Number of index partitions that one tenant's sessions use. A tenant with a backlog cannot fill the other partitions,
@@ -51,43 +51,46 @@ export function sessionOf(item: Item): SessionKey {
 
 export const headerKey = (key: SessionKey): ItemKey => ({ pk: partitionOf(key), sk: HEADER })
 export const detailsKey = (key: SessionKey): ItemKey => ({ pk: partitionOf(key), sk: DETAILS })
-/** Key of the policies' decisions about the session's requests. */
+/** Returns the key of the policies' decisions about the session's requests. */
 export const contextKey = (key: SessionKey): ItemKey => ({ pk: partitionOf(key), sk: CONTEXT })
 export const expiryKey = (key: SessionKey): ItemKey => ({ pk: partitionOf(key), sk: EXPIRY })
 export const runKey = (key: SessionKey, id: string): ItemKey => ({ pk: partitionOf(key), sk: RUN_PREFIX + id })
 /**
- * Key of the mark of a queued run that steers: its input will become a message of the active run. With these marks,
- * such runs are found without reading the queue.
+ * Returns the key of the mark of a queued run that steers: the queued run's input will become a message of the active
+ * run. With these marks, such runs are found without reading the queue.
  */
 export const steeringKey = (key: SessionKey, id: string): ItemKey => ({
   pk: partitionOf(key),
   sk: STEERING_PREFIX + id,
 })
 export const claimKey = (key: SessionKey, hash: string): ItemKey => ({ pk: partitionOf(key), sk: CLAIM_PREFIX + hash })
-/** Key of the replacement that this run has made. */
+/** Returns the key of the replacement that this run has made. */
 export const replacementKey = (key: SessionKey, run: string): ItemKey => ({
   pk: partitionOf(key),
   sk: REPLACEMENT_PREFIX + run,
 })
-/** Key of a delivery to a channel. */
+/** Returns the key of a delivery to a channel. */
 export const deliveryKey = (key: DeliveryKey): ItemKey => ({ pk: partitionOf(key), sk: DELIVERY_PREFIX + key.id })
-/** Key of the mark of a pending delivery. With these marks, pending deliveries are found without reading ended ones. */
+/**
+ * Returns the key of the mark of a pending delivery. With these marks, pending deliveries are found without reading
+ * ended ones.
+ */
 export const pendingKey = (key: DeliveryKey): ItemKey => ({ pk: partitionOf(key), sk: PENDING_PREFIX + key.id })
 /** Returns the hash of a name. The name itself may contain any character. */
 export const hashName = (name: string): string => sha256(JSON.stringify(name))
-/** Key of the item that maps a name to its session. */
+/** Returns the key of the item that maps a name to its session. */
 export const nameKey = (tenant: string, nameHash: string): ItemKey => ({ pk: `N#${tenant}#${nameHash}`, sk: '#NAME' })
-/** Key of the row that lists a name among its session's rows. */
+/** Returns the key of the row that lists a name among its session's rows. */
 export const nameRowKey = (key: SessionKey, nameHash: string): ItemKey => ({
   pk: partitionOf(key),
   sk: NAME_PREFIX + nameHash,
 })
-/** Key of the item with a completion's source numbers, by the last of these numbers. */
+/** Returns the key of the item with a completion's source numbers, by the last of these numbers. */
 export const sourcesKey = (key: SessionKey, last: number): ItemKey => ({
   pk: partitionOf(key),
   sk: SOURCES_PREFIX + String(last).padStart(NUMBER_DIGITS, '0'),
 })
-/** Key of a message. `#` sorts before the digits that ids begin with, so messages follow all other rows. */
+/** Returns the key of a message. `#` sorts before the digits that ids begin with, so messages follow all other rows. */
 export const messageKey = (key: SessionKey, id: string): ItemKey => ({ pk: partitionOf(key), sk: id })
 
 /** Kinds of due items: sessions with work, sessions that expire, deliveries. */
@@ -129,9 +132,9 @@ export const ownerGroup = (tenant: string, owner: string): string => `owner#${te
 export const ownersDeliveries = (tenant: string, kind: string, ownerHash: string): string =>
   `owner_deliveries#${tenant}#${kind}#${ownerHash}`
 
-/** Key of a session's list entry that is stored apart from the session's header. */
+/** Returns the key of a session's list entry that is stored apart from the session's header. */
 export const listKey = (key: SessionKey, name: string): ItemKey => ({ pk: partitionOf(key), sk: LIST_PREFIX + name })
-/** Key of the item with the beginning of the session's first input. */
+/** Returns the key of the item with the beginning of the session's first input. */
 export const openingKey = (key: SessionKey): ItemKey => ({ pk: partitionOf(key), sk: OPENING })
 
 /** Key of the item with the progress of adoption, which converts sessions of earlier versions. */

@@ -4,14 +4,14 @@ import { absent, all, any, below, present } from './expressions.ts'
 import type { ItemKey } from './keys.ts'
 import type { Table } from './table.ts'
 
-/** Prefix of the attribute of an open request. Its value is the time at which the request's slot expires. */
+/** Prefix of an open request's attribute. The attribute has the time at which the request's slot expires. */
 const CALL = 'c_'
 /** Maximum number of slots that one cleanup removes. An expression has at most 4 KB. */
 const CLEANED = 50
 
 /**
- * Key of the item with the open requests of an API key. The item has their number, and the time at which each slot
- * expires.
+ * Returns the key of the item with the open requests of an API key. The item has the number of these requests, and the
+ * time at which each slot expires.
  */
 const placesOf = (keyHash: string): ItemKey => ({ pk: `C#${keyHash}`, sk: '#CALLS' })
 

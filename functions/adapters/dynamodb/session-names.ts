@@ -9,7 +9,7 @@ import { createTable, type TableDependencies } from './table.ts'
 /**
  * Creates the store of session names on DynamoDB. Each name is stored twice: as an item of its own, and as a row of its
  * session. A deletion of the session finds its names by these rows (`log/sessions/deletion/deletion-writes.ts`).
- * DynamoDB removes a name with a time limit some time after that limit.
+ * If a name has a time limit, DynamoDB removes the name some time after that limit.
  */
 export function createDynamoSessionNames(dependencies: TableDependencies): SessionNames {
   const table = createTable(dependencies)

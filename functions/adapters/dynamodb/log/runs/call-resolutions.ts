@@ -41,8 +41,8 @@ export async function resolveCalls(
   const isActive = textAt(header, 'active_run') === id
   const isOpen = isActive && textAt(header, 'cancel_run') === undefined
   const resolved = resolvedCalls({ runId: id, calls: await callsOf(rows, key, run), isOpen }, resolutions, now)
-  // One write may not take all resolutions. A round has at most 64 waiting calls, but members have rounds too, and
-  // arguments may be long.
+  // The resolutions may be too many for one write. A round has at most 64 waiting calls, but members have rounds too,
+  // and arguments may be long.
   const part = batchOf(resolved)
   const waiting = (numberAt(header, 'waiting') ?? 0) - part.length
   if (part.length === 0) return { stored: 0, complete: !isActive || waiting === 0 }

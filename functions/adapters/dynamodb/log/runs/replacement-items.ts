@@ -197,7 +197,7 @@ const [LOWEST, HIGHEST] = ['0', 'Z'.repeat(27)]
 const isInside = (id: string, { after, before }: IdBounds): boolean =>
   (after === undefined || id > after) && (before === undefined || id < before)
 
-/** Returns the condition that selects the ids within these bounds, and the bounds themselves. */
+/** Returns the condition that selects the ids within these bounds, including the bounds themselves. */
 function idsWithin(key: SessionKey, { after = LOWEST, before = HIGHEST }: IdBounds, from = LOWEST): Condition {
   const start = after > from ? after : from
   return all(is('pk', partitionOf(key)), between('sk', start, before < start ? start : before))

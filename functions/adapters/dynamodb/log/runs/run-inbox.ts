@@ -48,7 +48,7 @@ export function createDynamoRunInbox(dependencies: DynamoDependencies): RunInbox
   }
 }
 
-/** Loaded with the first replacement, because few inputs replace runs. */
+/** Prepares a replacement. The module is loaded with the first replacement, because few inputs replace runs. */
 const prepare = async (rows: SessionRows, key: SessionKey, header: Item, { replaces }: NewRun) =>
   replaces === undefined
     ? undefined
@@ -57,7 +57,10 @@ const prepare = async (rows: SessionRows, key: SessionKey, header: Item, { repla
 const endsSuperseded = async (rows: SessionRows, key: SessionKey, header: SessionHeader): Promise<boolean> =>
   (await import('./replacement-items.ts')).endsSuperseded(rows, key, header)
 
-/** Loaded with the first key that has a cap, because few keys have one. */
+/**
+ * Returns the actions that enforce a key's cap. Their module is loaded with the first key that has a cap, because few
+ * keys have one.
+ */
 const countRun = async (rows: SessionRows, key: SessionKey, limits: RunLimits, runId: string): Promise<Action[]> =>
   limits.mostActive === undefined ? [] : (await import('./active-runs.ts')).countActions(rows, key, limits, runId)
 

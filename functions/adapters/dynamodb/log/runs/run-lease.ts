@@ -182,8 +182,8 @@ async function claim(rows: SessionRows, lease: Lease): ReturnType<RunLease['clai
     open,
   })
   if (running.length === 0) return result(before, seen)
-  // A claim fails if its call has ended since it was read, or if a later holder has claimed it. The reads below show
-  // which of these happened.
+  // A claim fails if the call has ended since it was read, or if a later holder has claimed the call. The reads below
+  // show which of these happened.
   await Promise.all(
     running.map(({ id }) =>
       table.update(

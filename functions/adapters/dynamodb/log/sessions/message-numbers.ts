@@ -49,7 +49,7 @@ export function countImported(header: Item, messages: readonly Message[]): Chang
   }
 }
 
-/** Replaces the counts and times of a header, after a replacement. */
+/** Sets the counts and times of a header to those that remain after a replacement. */
 export const replaceNumbers = ({ count, firstAt, lastAt }: SessionMessages): Change => ({
   set: { messages: count, first_at: firstAt, last_at: lastAt },
   remove: ['imported_at', ...(firstAt === undefined ? ['first_at'] : []), ...(lastAt === undefined ? ['last_at'] : [])],

@@ -41,7 +41,7 @@ export function createDynamoSessionStore(dependencies: DynamoDependencies): Sess
   }
 }
 
-/** Loaded with the first change by a person, because few requests make one. */
+/** Loads the module with the first change of a session's details, because few requests make such a change. */
 const changes = () => import('./session-changes.ts')
 const summaries = () => import('./summaries-by-hand.ts')
 

@@ -40,9 +40,9 @@ async function summaryUnder(
 
 /**
  * Stores a summary that a person has requested, if no process has worked on the session since `seen` was read. The
- * generation increases at each acquire and release of the lease, so an unchanged generation proves this. An unchanged
- * `tail` proves that no run was accepted. So no replacement has superseded the messages that the summary covers. The
- * usage is counted first, because it was spent even if the summary is not stored.
+ * generation increases whenever the lease is acquired or released. If it is unchanged, no process has worked on the
+ * session. An unchanged `tail` proves that no run was accepted. So no replacement has superseded the messages that the
+ * summary covers. The usage is counted first, because it was spent even if the summary is not stored.
  */
 async function recordSummary(rows: SessionRows, seen: SessionHeader, made: SummaryByHand): Promise<boolean> {
   const { table } = rows

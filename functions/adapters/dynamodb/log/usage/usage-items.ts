@@ -22,7 +22,7 @@ import { counted, usageOf } from './usage-counters.ts'
  */
 const PARTITIONS = 4
 const SUMS_OF_A_PARTITION = 32
-/** Number of items per API key and day. Accepting a run reads all these items. */
+/** Number of items per API key and day. When a run is accepted, all these items are read. */
 const SUMS_OF_A_KEY = 32
 
 /** Prefix of items for a session and a day; the hash of the owner follows. */
@@ -35,7 +35,7 @@ export const dayPartitions = (tenant: string, day: string): string[] =>
 /** Returns the partition of an API key's usage on one day. The key's id is hashed: it may contain any character. */
 const keyPartition = (keyId: string, day: string): string => `UK#${hashOf(keyId)}#${day}`
 
-/** Prefix of the items of an owner's sessions; without an owner, of all sessions. */
+/** Returns the prefix of the items of an owner's sessions; without an owner, of the items of all sessions. */
 export const ofSessions = (owner?: string): string =>
   owner === undefined ? SESSION_PREFIX : `${SESSION_PREFIX}${hashOf(owner)}#`
 
