@@ -27,7 +27,7 @@ export interface CallOptions {
   /** Tenant of the call. Free slots are given to the tenants in turn. */
   readonly tenant: string
   readonly signal: AbortSignal
-  /** Maximum time between two progress notifications. */
+  /** Maximum time until the result or the next progress notification. */
   readonly timeoutMs: number
   /**
    * Whether the call may be repeated if the server has lost the session and may have executed the call. If it is repeated,

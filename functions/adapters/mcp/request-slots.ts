@@ -48,7 +48,7 @@ export function createRequestSlots(host: string, { maxOpen, maxWaiting }: Limits
     }
   }
 
-  /** Gives the slot to the next waiting request. */
+  /** Gives the slot to the next waiting request. If no request waits, frees the slot. */
   function leave(): void {
     for (let next = line.next(); next !== undefined; next = line.next()) {
       if (next.state === 'left') continue

@@ -15,8 +15,9 @@ const MAX_FRAME_BYTES = 4 * MIB
 const LENGTH_BYTES = 4
 
 /**
- * Wraps a `fetch` that sends an operator's key to a model's server. It follows no redirect, because the key would be
- * sent along. If a body exceeds its limit, the response fails. Both failures are `ModelError`s that are not retryable.
+ * Wraps a `fetch` that sends an operator's key to a model's server. The returned function follows no redirect, because
+ * the key would be sent along. If a body exceeds its limit, the response fails. Both failures are `ModelError`s that
+ * are not retryable.
  */
 export function boundFetch(fetch: FetchFunction): FetchFunction {
   return async (input, init) => {

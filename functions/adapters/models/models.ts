@@ -44,7 +44,7 @@ const OPENERS: { readonly [provider: string]: Opener } = {
  * one of its models.
  */
 export function createModels({ settings, fetch = globalThis.fetch }: Dependencies): Models {
-  // Loaded with the first request, because it depends on the providers' package.
+  // `bounded-fetch.ts` is loaded with the first request, because it depends on the providers' package.
   const bounded: FetchFunction = async (...request) =>
     (await import('./bounded-fetch.ts')).boundFetch(fetch)(...request)
   const dependencies = { settings, fetch: bounded }
@@ -62,7 +62,7 @@ export function createModels({ settings, fetch = globalThis.fetch }: Dependencie
   }
 }
 
-/** Throws the `ModelError` that opening this model would throw, without loading anything. */
+/** Throws a `ModelError` if this model cannot be opened: its name is invalid, or a setting is missing. Loads nothing. */
 export const checkModel = (name: string, settings: ModelSettings): void => void opener(name, { settings })
 
 /**

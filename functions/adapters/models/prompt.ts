@@ -41,11 +41,11 @@ export function toPrompt(request: ModelRequest, traits: ProviderTraits): Languag
   return prompt
 }
 
-/** Whether the format is sent as a field of the request. The provider must support this field. */
+/** Whether the format is sent as a field of the request. It is not if the provider does not support the field. */
 export const isFieldOf = (request: ModelRequest, traits: ProviderTraits): boolean =>
   formatPlace(request, traits) !== false
 
-/** How the provider gets the format: as a field, by the instructions (`false`), or by both (`hinted`). */
+/** Returns how the provider gets the format: as a field (`true`), by the instructions (`false`), or by both (`hinted`). */
 function formatPlace(
   { responseFormat, describesFormat, tools, toolChoice }: ModelRequest,
   traits: ProviderTraits,
@@ -55,8 +55,8 @@ function formatPlace(
 }
 
 /**
- * The instructions, followed by a description of the format. The description is omitted if a field of the request is
- * enough.
+ * Returns the instructions, followed by a description of the format. The description is omitted if a field of the
+ * request is enough.
  */
 function systemText(request: ModelRequest, traits: ProviderTraits): string | undefined {
   const { instructions, responseFormat: format } = request

@@ -20,14 +20,14 @@ export interface ProviderTraits {
    * parameter `mayCall` is whether the model may call tools instead.
    */
   takesFormat(format: JsonFormat, mayCall: boolean): boolean | 'hinted'
-  /** The package's options for a request with a format that the provider takes. */
+  /** Returns the package's options for a request with a format that the provider takes. */
   readonly formatOptions?: (format: JsonFormat) => ProviderOptions
   /** Whether the provider rejects blank text, and conversations that do not begin with the user. */
   readonly refusesBlank: boolean
   /** Media types that a user's message and a tool's result may contain. */
   readonly userMedia: RegExp
   readonly toolMedia: RegExp
-  /** Output tokens to request if the agent sets no limit; undefined to request none. */
+  /** Output tokens to request if the agent sets no limit. If undefined, such a request names no limit. */
   readonly maxOutputTokens: number | undefined
   /** The package's options for every request, under its own name. An agent's options override them. */
   readonly options: ProviderOptions

@@ -104,7 +104,7 @@ const orderOf = ({ sort }: EventList): object[] => {
   return [{ time: direction }, { event: direction }]
 }
 
-/** Suffix that sorts after every key that begins with the event. */
+/** Suffix for a message's id. The result sorts after every event key that begins with this id. */
 const AND_AFTER = '~'
 
 const afterPlace = ({ sort }: EventList, { message, time }: ListPlace): object => {

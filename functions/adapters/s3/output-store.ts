@@ -29,7 +29,7 @@ const CONFLICT_ATTEMPTS = 3
 
 /**
  * Creates a store that keeps outputs as objects. The names of a session's objects begin with a hash of tenant and
- * session, not with their ids. An object is created only if its name is free, with a SHA-256 that S3 checks.
+ * session, not with their ids. An object is created only if its name is free. S3 checks the object's SHA-256.
  */
 export function createS3OutputStore({ client, bucket }: S3Dependencies): OutputStore {
   return {

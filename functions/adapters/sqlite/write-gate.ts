@@ -1,16 +1,16 @@
 import type { DatabaseSync } from 'node:sqlite'
 
 /**
- * Coordinates threads of one process that write to one file. A background thread that indexes lets threads with
- * priority go first. SQLite does not queue writers. So without the gate, a background thread that never pauses would
- * block the next commit of the event loop. SQLite also polls until another transaction ends, so both threads could
- * sleep while the file is free. The gate wakes a waiting thread at once.
+ * Coordinates threads of one process that write to one file. Threads with priority go first, and the background thread
+ * that updates the index waits for them. SQLite does not queue writers. So without the gate, a background thread that
+ * never pauses would block the next commit of the event loop. SQLite also polls until another transaction ends, so both
+ * threads could sleep while the file is free. The gate wakes a waiting thread at once.
  */
 export type WriteGate = Int32Array<SharedArrayBuffer>
 
 /**
- * Indexes in the gate: the number of waiting writers with priority, and whether a background transaction is in
- * progress.
+ * Positions of the gate's two values: the number of waiting writers with priority, and whether a background transaction
+ * is in progress.
  */
 const WAITING = 0
 const HELD = 1

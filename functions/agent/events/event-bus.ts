@@ -14,7 +14,7 @@ const BUFFERED_CHARACTERS = 32_000
 export interface Subscription {
   /**
    * Returns the next events. Returns an empty list after `milliseconds`, or when `wake` or `close` ends the wait. `gap` is true
-   * if the consumer was too slow and events were dropped. The log still has the stored events among them. After a gap, the next
+   * if the consumer was too slow and stored events were dropped. The log still has them. After any events were dropped, the next
    * events begin with the part of the current round that was streamed so far.
    */
   next(milliseconds: number): Promise<{ events: readonly RunEvent[]; gap: boolean }>

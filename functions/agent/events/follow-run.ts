@@ -136,7 +136,7 @@ async function* showStored(
   return undefined
 }
 
-/** The run without its input, which may be long and would stay in memory for as long as the run is followed. */
+/** Returns the run without its input, which may be long and would stay in memory for as long as the run is followed. */
 async function followedRun(reader: LogReader, key: SessionKey, id: string): Promise<{ run: Run; hasInput: boolean }> {
   const { input, ...run } = await currentRun(reader, key, id)
   return { run, hasInput: input !== undefined }
@@ -164,7 +164,7 @@ export async function* eventsSoFar(
   if (last !== undefined) yield last
 }
 
-/** A follower that has yielded no event yet. */
+/** Creates a follower that has yielded no event yet. */
 const newFollower = (reader: LogReader, target: string, after: string | undefined): Follower => ({
   ...{
     reader,
@@ -217,14 +217,14 @@ async function* liveEvents({ subscription, follower, signal, isStale, drop }: Li
   }
 }
 
-/** The remaining events of the last batch, or the next batch. */
+/** Returns the remaining events of the last batch; if there are none, waits for the next batch. */
 function nextEvents(subscription: Subscription, follower: Follower): ReturnType<Subscription['next']> {
   const { rest } = follower
   follower.rest = []
   return rest.length > 0 ? Promise.resolve({ events: rest, gap: false }) : subscription.next(NEXT_EVENT_TIMEOUT_MS)
 }
 
-/** The run, or the run that it was merged into. Rejects with `run_not_found`. */
+/** Returns the run, or the run that it was merged into. Rejects with `run_not_found`. */
 export async function currentRun(reader: LogReader, key: SessionKey, runId: string): Promise<Run> {
   const run = await reader.run(key, runId)
   if (run === undefined) throw new TooltrailError('run_not_found', `session ${key.session} has no run ${runId}`)

@@ -52,12 +52,12 @@ const pollers = new WeakMap<HeaderReader, Map<string, Poller>>()
 
 type HeaderReader = Pick<RunLease, 'readHeaderEventually'>
 
-/** The fields of a header that change with events. The lease's expiry is omitted, because each heartbeat moves it. */
+/** Returns the fields of a header that change with events. The lease's expiry is omitted, because each heartbeat moves it. */
 const allOf = (header: SessionHeader | undefined): unknown[] => [endOf(header), header?.head, header?.waiting]
 
 /**
- * The fields of a header that change when a run starts, ends or pauses. `generation` is one of them: the release of a lease
- * raises it.
+ * Returns the fields of a header that change when a run starts, ends or pauses. `generation` is one of them: the release of a
+ * lease raises it.
  */
 function endOf(header: SessionHeader | undefined): unknown[] {
   if (header === undefined) return []

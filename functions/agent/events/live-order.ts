@@ -14,7 +14,7 @@ export interface LiveOrder {
   moveTo(position: EventPosition | undefined): void
 }
 
-/** The order of a follower that has received nothing yet. */
+/** Creates the order of a follower that has received nothing yet. */
 export function createLiveOrder(): LiveOrder {
   let last: EventPosition | undefined
   /** The latest completion, if only starts of its calls have followed; otherwise undefined. */
@@ -46,7 +46,7 @@ export function createLiveOrder(): LiveOrder {
 /** Whether the run ends with this completion. */
 const isLast = ({ message }: MessageCompletedEvent): boolean => isLeaders(message) && message.toolCalls.length === 0
 
-/** The position of a stored event among those of its run. */
+/** Returns the position of a stored event among those of its run. */
 export function positionOf(event: RunEvent): EventPosition | undefined {
   if ('position' in event) return event.position
   if (event.type === 'tool_call.started') return undefined

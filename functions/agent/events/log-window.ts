@@ -48,5 +48,5 @@ export async function readAround(
   return { ...window, newer: [...from.messages, ...rest.messages], hasNewer: rest.more }
 }
 
-/** A string that sorts directly before an id: greater than all smaller ids. */
+/** Returns a string that sorts directly before an id: greater than all smaller ids. */
 const justBefore = (id: string): string => `${id.slice(0, -1)}${String.fromCharCode(id.charCodeAt(id.length - 1) - 1)}~`

@@ -30,7 +30,7 @@ export async function resumePoint(
   return (await reader.messages(key, query)).messages[0]?.id
 }
 
-/** The message in whose round an event was emitted. `isBefore`: whether the message's own event precedes that event. */
+/** Returns the message in whose round an event was emitted. `isBefore`: whether the message's own event precedes that event. */
 async function messageOfEvent(
   reader: LogReader,
   key: SessionKey,
@@ -57,13 +57,13 @@ async function leadersMessage(reader: LogReader, key: SessionKey, message: Messa
   return call && leadersMessage(reader, key, call)
 }
 
-/** The notice that an event of this id reports. */
+/** Returns the notice that the event with this id reports. */
 function noticeOf(run: Run, event: string): RunNotice | undefined {
   const { notices = [] } = run
   return notices[noticeEvents(run, notices).findIndex((one) => one?.id === event)]
 }
 
-/** The last completion, if the event is the run's end; otherwise undefined. */
+/** Returns the run's last completion if the event is the run's end; otherwise undefined. */
 async function lastCompletion(
   reader: LogReader,
   key: SessionKey,

@@ -20,8 +20,8 @@ export interface TimelineEvent {
 }
 
 /**
- * Derives a run's events between its start and its end from its notices and messages, in the order in which its holders
- * emitted them. It holds an event back while an event with an earlier position may still be stored.
+ * Derives a run's events, except its start and its end, from the run's notices and messages. Yields them in the order in
+ * which the run's holders emitted them. Holds an event back while an event with an earlier position may still be stored.
  */
 export interface Timeline {
   /** Whether this message is by a holder whose notices have not been read yet. */

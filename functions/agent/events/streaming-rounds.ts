@@ -13,7 +13,7 @@ export interface StreamingRounds {
   /** Records an event. All events of a session must be passed, in order. */
   note(session: string, event: RunEvent): void
   /**
-   * The events streamed so far by the session's unstored rounds, of the leader or of working members. Each round is
+   * Returns the events streamed so far by the session's unstored rounds, of the leader or of working members. Each round is
    * returned from its start.
    */
   of(session: string): readonly RunEvent[]

@@ -107,11 +107,11 @@ export async function appendClosed(
 const mustFlush = (waiting: readonly PlacedMessage[], characters: number, { replaces }: PlacedMessage): boolean =>
   waiting.length > 0 && (replaces !== undefined || rowsOfAll(waiting) >= MAX_ROWS || characters > MAX_ROUND_CHARACTERS)
 
-/** Number of rows for these messages: their own rows, and one for the run of each turn. */
+/** Returns the number of rows for these messages: their own rows, and one for the run of each turn. */
 const rowsOfAll = (waiting: readonly PlacedMessage[]): number =>
   waiting.reduce((sum, { message }) => sum + rowsOf(message), new Set(waiting.map(({ turn }) => turn)).size)
 
-/** Number of messages before the first round that lacks results. */
+/** Returns the number of messages before the first round that lacks results. */
 function wholeRounds(waiting: readonly PlacedMessage[]): number {
   const open = new Map<ClosedMessage, number>()
   let whole = 0

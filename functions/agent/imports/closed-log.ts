@@ -51,11 +51,11 @@ async function* messagesThrough(
   }
 }
 
-/** The error for a log that ends before the expected last message. */
+/** Creates the error for a log that ends before the expected last message. */
 export const deletedMeanwhile = ({ session }: SessionKey): TooltrailError =>
   new TooltrailError('session_not_found', `session ${session} was deleted while its log was read`)
 
-/** The id of a log's last message; undefined for an empty log. */
+/** Returns the id of a log's last message; undefined for an empty log. */
 export async function lastMessageId(
   { reader }: Pick<Dependencies, 'reader'>,
   key: SessionKey,
@@ -68,8 +68,8 @@ export async function lastMessageId(
 export const LOST_TEXT = '[The full text is no longer available to view]'
 
 /**
- * Reads the full text of a tool message's output, even if the output was offloaded. Returns undefined for a call without
- * output. If the object is lost, returns the preview and a note.
+ * Reads the full text of a tool message's offloaded output. Returns undefined if no output was offloaded: the message then
+ * has the whole text. If the object is lost, returns the preview and a note.
  */
 export const wholeOutput = (
   dependencies: Dependencies,
@@ -94,7 +94,7 @@ async function wholeText(
   return unlessLost(dependencies, key, object, read, () => `${preview}\n\n${LOST_TEXT}`)
 }
 
-/** Returns the bytes of an image or a file as base64, or the note that replaces lost bytes. */
+/** Reads the bytes of an image or a file, and returns the result of `found`. If they are lost, returns a note instead. */
 export const mediaOrNote = <Found>(
   dependencies: Dependencies,
   key: SessionKey,
@@ -130,7 +130,7 @@ async function unlessLost<Content>(
   }
 }
 
-/** The sources of a tool message with their full texts; undefined if it has none. */
+/** Returns the sources of a tool message with their full texts; undefined if the message has no sources. */
 export async function wholeSources(
   dependencies: Dependencies,
   key: SessionKey,
@@ -195,7 +195,7 @@ async function spokenOf(
   return { ...base, role: 'assistant', parts, toolCalls, ...known }
 }
 
-/** A result without its call is omitted, as in every request (promises R2). */
+/** Converts a result. Returns undefined for a result without its call; requests omit it too (promises R2). */
 async function toolOf(
   dependencies: Dependencies,
   key: SessionKey,

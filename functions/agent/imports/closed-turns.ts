@@ -17,7 +17,7 @@ export interface PlacedMessage {
   readonly searched?: true
 }
 
-/** Number of rows that a message needs. The source numbers of a completion need additional rows. */
+/** Returns the number of rows that a message needs. The source numbers of a completion need additional rows. */
 export const rowsOf = (message: ClosedMessage): number =>
   1 + (message.role === 'assistant' ? rowsOfNumbers(message.numbered?.results.length ?? 0) : 0)
 

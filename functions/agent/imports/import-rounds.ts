@@ -21,7 +21,7 @@ export interface BegunTurn {
 export interface StepRounds {
   /** Returns the number of a message's round within its run. Messages must be passed in order. */
   of(placed: PlacedMessage): Promise<number>
-  /** The numbering state of the last turn, after this step is stored. */
+  /** Returns the numbering state of the last turn, after this step is stored. */
   moved(): Pick<BegunTurn, 'holds' | 'moved'>
 }
 

@@ -156,11 +156,11 @@ async function replacementOf(
 
 const isBehindOthers = ({ at }: Import, { head }: SessionHeader): boolean => at !== undefined && head !== at.last
 
-/** The value of the import's `since` after a step whose first message is `first`. */
+/** Returns the value of the import's `since` after a step whose first message is `first`. */
 const sinceWith = (one: Import, seen: SessionHeader, first: string | undefined): string | undefined =>
   isBehindOthers(one, seen) ? first : (one.since ?? first)
 
-/** A turn continues in its run only if nothing else was stored after the turn, because runs must not overlap. */
+/** Returns the turn that the step continues. Omits the turn's run if another write has followed, because runs must not overlap. */
 function begunAs(one: Import, seen: SessionHeader): BegunTurn | undefined {
   if (one.at === undefined || !isBehindOthers(one, seen)) return one.at?.begun
   return { turn: one.at.begun.turn, holds: 'rest', moved: createLoops() }

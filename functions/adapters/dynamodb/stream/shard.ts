@@ -13,7 +13,7 @@ import { POSITIONS, type StreamPositions } from './positions.ts'
 export interface ShardDependencies {
   readonly client: DynamoDBStreamsClient
   readonly tableName: string
-  /** Handles records, and returns the earliest record that failed. */
+  /** Handles records. `failed` has the sequence number of the earliest record that failed, or is empty. */
   readonly handle: (records: readonly StreamRecord[]) => Promise<{ readonly failed: readonly string[] }>
   /** Stored positions, from which reading continues. If absent, reading begins with the oldest record. */
   readonly positions?: StreamPositions
@@ -108,7 +108,7 @@ async function nextPage(dependencies: ShardDependencies, address: Address, shard
     if (!(error instanceof TrimmedDataAccessException)) throw error
     if (shard.place !== 'oldest') beginWithOldest(dependencies, address, shard)
     // AWS may drop the oldest record after the iterator was requested and before records are requested. DynamoDB Local
-    // reports this for a new table that is being written.
+    // reports the same error for a new table during writes.
     else if (shard.overtaken) throw error
     else shard.overtaken = true
     return undefined

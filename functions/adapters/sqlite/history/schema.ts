@@ -176,7 +176,8 @@ CREATE INDEX historyMessagePrints ON historyMessages (print);
  * If a message changes while words of its documents are pending, its mark records the change: `documents` is -1. The
  * document count of each owner becomes the sum over the owner's sessions. While a session was being deleted, older
  * programs counted its documents for a hash of its owner instead of the owner. They never removed the hash's row and
- * words. Rows without a session are removed, and so are owners' words without a word or an owner.
+ * words. This migration removes each owner's row to which no session refers. It also removes each row of
+ * `historyOwnerWords` whose owner or word no longer exists.
  */
 export const HISTORY_PENDING_WORDS_SCHEMA = `
 DROP TRIGGER markChanged;

@@ -140,7 +140,7 @@ CREATE TABLE sources (
 ) WITHOUT ROWID;
 `
 
-/** Finds members' messages by the delegate call that they work for. */
+/** Adds `parent`: for a member's message, the delegate call that the member works for. An index finds a call's messages. */
 export const TEAM_SCHEMA = `
 ALTER TABLE messages ADD COLUMN parent TEXT;
 CREATE INDEX messages_of_member ON messages (session, parent, id) WHERE parent IS NOT NULL;
@@ -195,7 +195,7 @@ CREATE INDEX names_of_session ON names (session);
 CREATE INDEX names_until ON names (until) WHERE until IS NOT NULL;
 `
 
-/** Finds pending deliveries of a session without reading ended ones. */
+/** The index of a session's pending deliveries. They are found without reading ended ones. */
 export const PENDING_SCHEMA = `
 CREATE INDEX deliveries_pending ON deliveries (session, id) WHERE status = 'pending';
 `

@@ -166,7 +166,7 @@ function createBatch({ database, reader, vocabulary, wordsOf, pending }: Batchin
     const [document] = documents
     if (document !== undefined)
       return putSome({ database, reader, wordsOf, gathered: gather(document) }, { key, messageId, documents }, part)
-    // Most messages that have no documents now had none before. For these, nothing is removed, so the batch is not
+    // A message without documents usually had none before. In this case, nothing is removed, so the batch is not
     // written yet.
     if (!isIndexed(database, key, messageId)) return
     // The current batch is written first, because the removal must find all other documents of the session.

@@ -205,8 +205,8 @@ function bestOfAny(
   const worth = new Map<number, number>()
   const parts = rareParts(matching.terms, least)
   const subsets = rareSubsets(parts)
-  // All documents with a common term would be too many. The newest of each subset are enough, because each document
-  // that contains a subset weighs at least as much as the subset.
+  // All documents with a common term would be too many. For each subset of the parts, the newest documents that contain
+  // all its parts are enough. Each of these documents weighs at least as much as the subset.
   for (const { expression, importance } of subsets ?? [])
     for (const id of newest(expression)) worth.set(id, Math.max(worth.get(id) ?? 0, importance))
   if (subsets === undefined)

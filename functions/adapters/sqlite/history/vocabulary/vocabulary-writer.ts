@@ -73,8 +73,8 @@ export function createVocabularyWriter(database: Database, reader: Pick<Document
 }
 
 /**
- * Adds the words of documents to their session, and collects in `fresh` the words that its owner or tenant may not
- * have. Returns whether any word may be new to the session, its owner or its tenant.
+ * Adds the words of documents to their session. Collects in `fresh` the words that may be new to the session's owner or
+ * tenant. Returns whether any word may be new to the session, its owner or its tenant.
  */
 function addToSession(database: Database, { rows, runs }: SessionWords, marking: Marking, fresh: Fresh): boolean {
   const owner = rows.owner ?? NO_OWNER

@@ -59,8 +59,8 @@ function start(dependencies: LogDependencies, seen: SessionHeader, owner: string
 }
 
 /**
- * Whether this owner has acquired the lease since it read the header. Each attempt has its own owner, so the response
- * to this attempt was lost.
+ * Whether this owner has acquired the lease since it read the header. If so, the response to this attempt was lost,
+ * because each attempt has its own owner.
  */
 const isOwnedSince = (row: SessionRow, seen: SessionHeader, owner: string): boolean =>
   row.leaseOwner === owner && row.generation === seen.generation + 1
