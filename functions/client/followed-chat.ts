@@ -4,7 +4,7 @@ import { sentEvents } from './sse.ts'
 import type { StoppedRequest } from './stop-run.ts'
 
 const NO_CONTENT = 204
-/** The AI SDK recognises a lost connection by its type and the word `network`. */
+/** The AI SDK recognises a lost connection by a `TypeError` whose message contains the word `network`. */
 export const BROKEN = 'network error: the stream ended before its run did'
 
 interface OpenedRun {

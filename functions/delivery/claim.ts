@@ -15,7 +15,7 @@ export interface Claim {
   readonly delivery: Delivery
   /** Aborts when the claim is lost or the given signal aborts. */
   readonly signal: AbortSignal
-  /** Changes the row. Rejects with `ClaimLost`. Changes are serialized. */
+  /** Changes the row. Concurrent calls run one after another. Rejects with `ClaimLost` if the claim is lost or released. */
   change(change: DeliveryChange): Promise<void>
   /** Stops renewing the claim. */
   end(): Promise<void>
@@ -49,8 +49,8 @@ export async function claimDelivery(
 
   function change(to: DeliveryChange): Promise<void> {
     const done = last.then(async () => {
-      // Throws if the claim is lost, or if the previous change released it. Otherwise, a renewal that waited for the
-      // previous change would make the row due again.
+      // Throws if the claim is lost, or if the previous change released it. Without this check, a renewal that waited for
+      // the previous change would make the row due again.
       if (lost.signal.aborted || delivery.owner === undefined)
         throw new ClaimLost(`delivery ${delivery.id} is no longer ours`)
       const sent = clock.now()

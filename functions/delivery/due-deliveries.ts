@@ -23,9 +23,9 @@ interface Dependencies {
 }
 
 /**
- * Sends hints for due deliveries: retries, and deliveries that were left by crashed processes or lost hints. Each hinted delivery
- * is postponed behind the others. Ends at `deadline` (milliseconds since 1970); the next sweep finds the rest. Returns the number
- * of deliveries that had been hinted before and are still due.
+ * Sends hints for due deliveries: retries, and deliveries whose process crashed or whose hint was lost. Each hinted
+ * delivery is postponed behind the others. Ends at `deadline` (milliseconds since 1970); the next sweep finds the rest.
+ * Returns the number of deliveries that had been hinted before and are still due.
  */
 export async function hintDueDeliveries(ports: Dependencies, deadline = Infinity): Promise<number> {
   const dependencies = inTime(ports)

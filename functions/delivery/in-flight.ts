@@ -21,7 +21,7 @@ export interface InFlight {
   repeats: boolean
 }
 
-/** Names the receiver of a delivery within its tenant. */
+/** Returns a text that identifies the receiver of a delivery. The text contains the tenant. */
 export const receiverOf = (channels: ReadonlyMap<string, Channel>, { tenant, kind, target }: Delivery): string =>
   JSON.stringify([tenant, kind, channels.get(kind)?.destination?.(target) ?? target])
 

@@ -21,8 +21,8 @@ export interface Policies {
   /** `cited`: later runs omit sources that the final completion did not cite. */
   readonly sources: 'keep' | 'cited'
   /**
-   * `note`: later runs send no bytes of earlier images and files. `reattach`: they send the bytes of this many newest
-   * messages with images or files.
+   * `note`: later runs send no bytes of earlier images and files. `reattach`: later runs send the bytes of the newest
+   * messages with images or files, up to this number of messages.
    */
   readonly images: 'note' | { readonly reattach: number }
   readonly onBusy: OnBusy

@@ -1,4 +1,4 @@
-/** `Fields` with each field that may be undefined made optional. */
+/** `Fields`, but each field that may be undefined is optional instead. */
 export type DefinedFields<Fields> = {
   [Key in keyof Fields as undefined extends Fields[Key] ? never : Key]: Fields[Key]
 } & { [Key in keyof Fields as undefined extends Fields[Key] ? Key : never]?: Exclude<Fields[Key], undefined> }

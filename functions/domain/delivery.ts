@@ -72,7 +72,7 @@ const MAX_WAIT_MS = 600_000
 /** Whether the delivery is suspected of crashing processes. One crash is not enough: it may have another cause. */
 export const isSuspect = ({ begun = 0 }: Pick<Delivery, 'begun'>): boolean => begun >= SUSPECT
 
-/** Whether the delivery is abandoned: it was started too often. */
+/** Whether the delivery is abandoned because it was started too often. */
 export const isGivenUp = ({ begun = 0 }: Pick<Delivery, 'begun'>): boolean => begun >= MAX_STARTS
 
 /** How long a delivery must wait because its last worker crashed, in milliseconds. 0: it may start. */

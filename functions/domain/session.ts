@@ -89,8 +89,8 @@ export interface Session extends SessionKey {
   readonly instructions?: string
   readonly metadata: JsonObject
   /**
-   * Set after a caller that may access only its own owner's sessions has acted in this session. From then on, the
-   * session's runs cannot see other owners' sessions, even if their agent may search more.
+   * Set after an owner-bound caller has acted in this session. Such a caller may access only its own owner's sessions.
+   * From then on, the session's runs cannot see other owners' sessions, even if their agent may search more.
    */
   readonly ownerBound?: true
   /**

@@ -20,7 +20,7 @@ const REMOVED = 2 ** 41
 
 /** Messages per batch. */
 const AT_ONCE = 32
-/** Messages of a batch that are read concurrently. */
+/** Number of messages of a batch that are read concurrently. */
 const READ_AT_ONCE = 4
 
 /**

@@ -10,7 +10,7 @@ interface Dependencies extends Omit<IndexDependencies, 'writer'> {
   readonly clock: Clock
 }
 
-/** Segments of the store that are read concurrently. */
+/** Number of segments of the store. All segments are read concurrently. */
 const SEGMENTS = 4
 /** Attempts for a failed page, in addition to the writer's own retries. */
 const ATTEMPTS = 5

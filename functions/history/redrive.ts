@@ -10,7 +10,7 @@ interface Dependencies extends Omit<IndexDependencies, 'writer' | 'indexDeadLett
 }
 
 export interface Redriven {
-  /** Messages whose index entries now equal their rows. The entries of deleted messages are removed. */
+  /** Number of messages whose index entries now equal their rows. The entries of deleted messages are removed. */
   readonly done: number
   /** Messages that still cannot be indexed. They remain dead-lettered. */
   readonly failed: readonly { readonly messageId: string; readonly error: string }[]

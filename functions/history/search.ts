@@ -26,7 +26,7 @@ interface Dependencies {
   readonly sessions: Pick<SessionStore, 'findIds' | 'readLabels'>
 }
 
-/** Hits whose messages are read concurrently. A message may have megabytes. */
+/** Number of hits whose messages are read concurrently. A message may have megabytes. */
 const AT_ONCE = 4
 /** Number of messages in the first read on each side of a hit. One of them nearly always has text that can be shown. */
 const NEAR = 4

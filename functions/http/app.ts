@@ -68,8 +68,8 @@ export function createApp(dependencies: AppDependencies): App {
       cors({
         origin: settings.corsOrigins.includes('*') ? '*' : [...settings.corsOrigins],
         allowMethods: ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE'],
-        // The empty list allows all headers, because SDKs add their own. This is safe: no header that a browser adds by
-        // itself authenticates a caller.
+        // The empty list allows all headers, because SDKs add their own. This is safe, because browsers by themselves add
+        // no header that authenticates a caller.
         allowHeaders: [],
         exposeHeaders: HEADERS_FOR_PAGES,
         maxAge: 600,

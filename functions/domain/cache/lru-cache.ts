@@ -1,8 +1,8 @@
 export interface Recent<Value> {
   get(name: string): Value | undefined
   /**
-   * Adds a value of this size, and evicts the least recently used ones. A value larger than the whole cache is not
-   * added.
+   * Adds a value of this size. If the values are then too large together, evicts the least recently used ones. A value
+   * larger than the whole cache is not added.
    */
   set(name: string, value: Value, size: number): void
   /** Removes the value from the cache and returns it. */

@@ -1,9 +1,12 @@
 export type Scope = 'read' | 'write' | 'admin'
 
-/** Largest cap of active runs, because a store may keep a list of them for each key. */
+/** Largest cap of active runs. A larger one is not allowed, because a store may keep a list of these runs for each key. */
 export const MAX_ACTIVE_RUNS = 1_000
 
-/** Largest cap of streams and waiting requests, because a store may keep all open requests of a key in one item. */
+/**
+ * Largest cap of streams and waiting requests. A larger one is not allowed, because a store may keep all open requests
+ * of a key in one item.
+ */
 export const MAX_OPEN_REQUESTS = 1_000
 
 /** Limits of one key. If a limit is missing, the operator's limit for all keys applies. */

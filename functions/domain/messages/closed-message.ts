@@ -14,8 +14,8 @@ export interface ClosedMedia {
 export type ClosedPart = TextPart | ClosedMedia
 
 /**
- * A call that a member may execute, or whose result has sources. The result of the call, all messages of the member,
- * and the completion that gives numbers to the sources refer to the same object.
+ * A call that a member may execute, or whose result has sources. The call's result and all messages of the member refer
+ * to the same object. So does the completion that gives numbers to the sources.
  */
 export interface MemberCall {
   readonly toolCallId: string

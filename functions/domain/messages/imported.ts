@@ -40,10 +40,10 @@ const MAX_RANGES = 16
 /** One step of an import. */
 export interface ImportStep {
   /**
-   * The messages of the step. A step has at most 85 messages and runs together. A completion that records source numbers
-   * counts as two messages. The messages have about 1 MB, unless one round is longer. Their ids are ascending, and greater than the log's
-   * last id and the ids of their runs. No call is open. The source numbers of each completion are consecutive, and no
-   * other source of the session has them.
+   * The messages of the step. The number of messages plus the number of runs of a step is at most 85. A completion that
+   * records source numbers counts as two messages. The messages have about 1 MB, unless one round is longer. Their ids
+   * are ascending, and greater than the log's last id and the ids of their runs. No call is open. The source numbers of
+   * each completion are consecutive, and no other source of the session has them.
    */
   readonly messages: readonly Message[]
   /** Set if the first run of the step supersedes stored runs: those from `from` to the end of the log. */

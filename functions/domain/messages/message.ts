@@ -31,7 +31,7 @@ export interface MediaPart {
   readonly filename?: string
   readonly bytes: number
 }
-/** Text for the model that replaces media in later runs. It is written once and not shown to people. */
+/** Text that the model gets in later runs in place of media. It is written once and not shown to people. */
 export interface NotePart {
   readonly type: 'note'
   readonly text: string

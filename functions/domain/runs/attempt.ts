@@ -38,7 +38,7 @@ function firstGeneration({ run, completions }: Pick<AttemptState, 'run' | 'compl
   const generations = [
     run.startGeneration,
     ...completions.map(({ position }) => position?.generation),
-    // After the pause, the lease was released and acquired again. Each of the two raised the generation by one.
+    // After the pause, the lease was released and acquired again. Both operations raised the generation by one.
     paused === undefined ? undefined : paused + 2,
   ].filter((one) => one !== undefined)
   return generations.length === 0 ? undefined : Math.max(...generations)

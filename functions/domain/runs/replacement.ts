@@ -1,8 +1,8 @@
 import type { MessageRange } from '../context.ts'
 
 /**
- * The decision of an input to replace earlier runs. The run `by` supersedes every run from `from` on that was accepted
- * before it. Requests omit the messages of superseded runs; the log keeps them.
+ * The decision of an input to replace earlier runs. The run `by` supersedes all runs from `from` to the last run that
+ * was accepted before `by`. Requests omit the messages of superseded runs; the log keeps them.
  */
 export interface Replacement {
   /** Id of the run whose input replaces the earlier runs. */

@@ -24,7 +24,8 @@ export type StopReason =
 
 /**
  * A tool that the caller declares and executes; `parameters` is a JSON Schema. `strict`: calls with arguments that do
- * not fit the schema never reach the caller. `namespace`: the caller's namespace of the tool, which begins its name.
+ * not fit the schema never reach the caller. `namespace`: the caller's namespace of the tool. `name` begins with the
+ * namespace.
  */
 export interface ClientTool {
   readonly name: string

@@ -10,7 +10,7 @@ const MAX_DEPTH = 3
 export const isDelegation = ({ toolName, needs }: Pick<ToolMessage, 'toolName' | 'needs'>): boolean =>
   toolName === DELEGATE_TOOL && needs === undefined
 
-/** A fault in the teams of these agents. */
+/** A fault in an agent's team. */
 export interface TeamFault {
   readonly agent: string
   /** The index of the faulty member among the agent's members. */

@@ -2,7 +2,8 @@
 export const MAX_TIMER_MS = 2 ** 31 - 1
 
 /**
- * The reason of an abort whose reason is not read. `abort()` without a reason creates a `DOMException` with a stack each time.
+ * A reason to pass to `abort` if no code reads the reason. `abort()` without a reason creates a `DOMException` with a
+ * stack each time.
  */
 export const STOPPED = new Error('stopped')
 
@@ -37,8 +38,8 @@ export function limitTime(signal: AbortSignal, milliseconds: number, late: () =>
 }
 
 /**
- * The result of `work`. If the signal aborts first, rejects with its reason, and the work is abandoned. Work that has
- * settled before the abort wins.
+ * The result of `work`. If the signal aborts first, rejects with the signal's reason, and the work is abandoned. If the
+ * work has settled before the abort, the abort has no effect.
  */
 export function raceAbort<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
   return new Promise((resolve, reject) => {

@@ -33,7 +33,7 @@ export const NO_USAGE: Usage = {
   totalTokens: null,
 }
 
-/** Whether the usage contains at least one token count. */
+/** Whether at least one of the input, output and total tokens is known. */
 export const isNamed = ({ inputTokens, outputTokens, totalTokens }: Usage): boolean =>
   inputTokens !== null || outputTokens !== null || totalTokens !== null
 

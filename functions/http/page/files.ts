@@ -12,8 +12,8 @@ const TYPES: { readonly [extension: string]: string } = {
   '.svg': 'image/svg+xml',
 }
 /**
- * Content security policy of the page. It allows only the page's own script and style, and requests only to its own
- * server. So a tool's output on the page cannot contact other servers.
+ * Content security policy of the page. It allows only the page's own script and style. The page can send requests only
+ * to its own server. So a tool's output on the page cannot contact other servers.
  */
 const POLICY = [
   "default-src 'none'",

@@ -33,9 +33,9 @@ interface Dependencies {
 }
 
 /**
- * Responds with server-sent events until they end, the client disconnects or the process stops. `open` returns the
- * frames. Its signal aborts when the client disconnects, the client's key is revoked or the process stops. Frames are
- * sent at the client's pace, which does not slow the producer of the events.
+ * Responds with server-sent events until they end, the client disconnects or the process stops. `open` gets a
+ * signal and returns the frames. This signal aborts when the client disconnects, the client's key is revoked or the
+ * process stops. Frames are sent at the client's pace, which does not slow the producer of the events.
  */
 export function eventStream(
   { clock, log, stopping, texts }: Dependencies,

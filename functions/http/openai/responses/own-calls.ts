@@ -2,8 +2,8 @@ import type { AssistantMessage, ToolMessage } from '../../../domain/messages/mes
 import type { WaitingCall } from '../../v1/runs/resource.ts'
 
 /**
- * Returns the calls of a round that are executed here, in the order in which the model made them. Each call is returned
- * once, after it has ended.
+ * Collects the calls of a round that are executed here, and puts them into the order in which the model made them. Each
+ * call is returned once, after it has ended.
  */
 export interface OwnCalls {
   /** Starts the next round. */

@@ -146,7 +146,7 @@ export function responseRoutes(app: App, dependencies: RouteDependencies): void 
     const tokens = await countInputTokens(dependencies, c, c.req.valid('json'))
     return c.json({ object: 'response.input_tokens' as const, input_tokens: tokens }, 200)
   })
-  // Without this route, the routes of `{response}` match the path: GET reads a Response named `input_tokens`.
+  // Without this route, the routes of `{response}` would match the path: GET would read a Response named `input_tokens`.
   app.all(countTokens.path, (c) => refuseMethod(c, ['POST']))
 
   app.openapi(listInput, async (c) => {

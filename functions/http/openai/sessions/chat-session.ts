@@ -181,8 +181,8 @@ async function answersOf(
 }
 
 /**
- * Finds calls, by their names or rows, that wait or have waited for a client or an approval. For each name, finds the
- * newest call.
+ * Finds calls by their names or the ids of their rows. Considers only calls that wait or have waited for a client or an
+ * approval. For each name, finds the newest call.
  */
 async function callsOf(
   reader: RouteDependencies['reader'],

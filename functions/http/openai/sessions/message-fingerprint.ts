@@ -14,7 +14,7 @@ import { withoutReasoning } from './reasoning-tags.ts'
 export const historyName = (turn: ChatTurn, messages: readonly ChatMessage[]): string =>
   `folded history ${sha256(JSON.stringify([scopeOf(turn), messages.map((message) => shownOf(message, foldText))]))}`
 
-/** Returns the name that earlier versions, which did not fold texts, gave to the conversation. */
+/** Returns the name that earlier versions gave to the conversation. These versions did not fold texts. */
 export const exactHistoryName = (turn: ChatTurn, messages: readonly ChatMessage[]): string =>
   `history ${sha256(JSON.stringify([scopeOf(turn), messages.map((message) => shownOf(message, exactText))]))}`
 

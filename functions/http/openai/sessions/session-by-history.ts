@@ -56,9 +56,9 @@ async function knownByHistory(dependencies: RouteDependencies, turn: ChatTurn): 
 }
 
 /**
- * Remembers the conversation that a client was shown, so that the client's next request finds the session by its
- * history. Does nothing if the client names the session. `shown`: the forms in which the client may send the completion
- * back.
+ * Remembers the conversation that a client has received. The session is then found by the history in the client's
+ * next request. Does nothing if the client names the session. `shown`: the forms in which the client may send the
+ * completion back.
  */
 export async function rememberShown(
   dependencies: RouteDependencies,

@@ -5,7 +5,7 @@ import type { ChatTurn, ReadyTurn } from './chat-turn.ts'
 
 /**
  * Fetches the turn's images, and then calls `accept` with the turn. Nothing is stored before `accept` is called.
- * `field`: the field in which a part has its image, by default.
+ * `field`: the field that contains a part's image, unless `bytesAt` names another one.
  */
 export async function withTurnImages<Accepted>(
   dependencies: RouteDependencies,

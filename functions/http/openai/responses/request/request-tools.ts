@@ -24,7 +24,7 @@ interface PlacedTool {
 
 /**
  * Converts the tools of a request to client tools. A tool of a namespace gets the name that the model knows. Tools of
- * other types, which OpenAI's servers execute or which have no JSON arguments, are ignored.
+ * other types are ignored: OpenAI's servers execute them, or they have no JSON arguments.
  */
 export function readTools({ tools }: Pick<ResponseRequest, 'tools'>): RequestTools {
   const placed = (tools ?? []).flatMap((tool, index): PlacedTool[] => {
@@ -62,7 +62,8 @@ const namespacedTool = (
   { name: namespace, description }: Extract<RequestTool, { type: 'namespace' }>,
   tool: FunctionTool,
 ): ClientTool => {
-  // The model is sent no description of the namespace itself.
+  // The model gets no description of the namespace itself. So the namespace's description replaces a missing description
+  // of a tool.
   const { name, ...rest } = clientToolOf({ ...tool, description: tool.description ?? description })
   return { name: namespacedName(namespace, name), namespace, ...rest }
 }
