@@ -10,7 +10,8 @@ export interface Fault {
 }
 
 /**
- * Matches the messages of zod, which name its types. They are replaced by plain messages. Messages of our own schemas are kept.
+ * Matches the messages of zod, which name zod's types. Such messages are replaced by plain ones. Messages of our own
+ * schemas are kept.
  */
 const ZODS_WORDS = /^(?:Invalid|Too|Unrecognized) /
 

@@ -25,7 +25,7 @@ export function runQueued(run: Run): RunStateEvent {
   return { type: 'run.queued', id: eventId(run.id, 'run.queued'), runId: run.id, run: inFirstState(run, 'queued') }
 }
 
-/** `message`: the run's input; undefined for a run that continues without one. */
+/** Creates the event of a run's start. `message`: the run's input; undefined for a run that continues without one. */
 export function runStarted(run: Run, message: UserMessage | undefined): RunStartedEvent {
   const id = eventId(message?.id ?? run.id, 'run.started')
   return { type: 'run.started', id, runId: run.id, run: inFirstState(run, 'running'), ...definedFields({ message }) }
@@ -52,8 +52,9 @@ function runPausedOrResumed(run: Run, { type, counts }: ChangeNotice, id: string
 type ChangeNotice = Extract<RunNotice, { counts: RunCounts }>
 
 /**
- * Names a pause after the message that has the first waiting call. Names the end of a pause after
- * the log's last message.
+ * Returns the name of the event of a pause, or of a pause's end. The name of a pause contains the id of the message
+ * with the first waiting call. The name of a pause's end contains the id of the log's last message. If there is no such
+ * message, the name contains the run's id.
  */
 function nameOfChange(run: Run, notice: ChangeNotice): string {
   const message = notice.type === 'run.paused' ? notice.asked : notice.after

@@ -24,9 +24,9 @@ const INSTRUCTIONS = [
 ].join(' ')
 
 /**
- * Serves one request of the Model Context Protocol: streamable HTTP, stateless, in every revision that the package
- * supports. It offers four reading tools, limited to what the caller may see. The caller of this function must have
- * checked the key and its scope.
+ * Creates a function that serves one request of the Model Context Protocol: streamable HTTP, stateless, in every
+ * revision that the package supports. The server offers four reading tools, limited to what the request's caller may
+ * see. The function's caller must have checked the key and its scope.
  */
 export function createMcpServing(dependencies: McpDependencies): (request: Request, visit: Visit) => Promise<Response> {
   const handler = createMcpHandler(

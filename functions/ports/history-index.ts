@@ -12,8 +12,8 @@ export interface HistoryIndex {
    */
   locate(scope: HistoryScope, messageId: string): Promise<string | undefined>
   /**
-   * Whether the tenant may have superseded entries in the index. False only if no entry that a search before this call
-   * could find is superseded.
+   * Whether the tenant may have superseded entries in the index. Returns false only if none of the entries that earlier
+   * searches could find is superseded.
    */
   hasSuperseded(tenant: string): Promise<boolean>
 }

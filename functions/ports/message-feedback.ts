@@ -1,7 +1,7 @@
 import type { Feedback } from '../domain/messages/feedback.ts'
 import type { SessionKey } from '../domain/session.ts'
 
-/** Stores people's ratings of completions with their messages. */
+/** Stores people's ratings of completions. Each rating is stored with the rated message. */
 export interface MessageFeedback {
   /**
    * Stores a rating with an assistant message (`withFeedback`). The rating is durable when this resolves; the call is safe to

@@ -35,7 +35,7 @@ export interface NewRun {
   /** `keyId`: the API key that starts the run. `mostActive`: maximum number of its runs that are queued, running or paused. */
   readonly keyId?: string
   readonly mostActive?: number
-  /** The budget of today's usage. The run is rejected if today's usage exceeds it. */
+  /** The budget of today's usage. The run is rejected if today's usage has reached a limit of the budget. */
   readonly budget?: Budget
   /** A delivery to a channel. It is stored in the same write, in the outbox under the run's id. */
   readonly delivery?: NewDelivery

@@ -6,7 +6,7 @@ export interface DeletionState {
   readonly runs: number
   readonly documents: number
   readonly outputs: number
-  /** Whether rows, objects and documents are removed, so that only the tombstone remains. */
+  /** Whether all rows, objects and documents were removed. If so, only the tombstone remains. */
   readonly removed: boolean
 }
 

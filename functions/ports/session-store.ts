@@ -22,8 +22,8 @@ type GivenField =
 /** A session to create. The default of `titleSource` is `given`. */
 export interface NewSession extends Pick<Session, GivenField> {
   /**
-   * Set if the session was created for a copy of a log. The session expires `COPY_EXPIRY_MS` after the last step of the copy,
-   * until the copy is complete or the session has a run (`ImportStep.isPartOfCopy`).
+   * Set if the session was created for a copy of a log. Until the copy is complete or the session has a run, the
+   * session expires `COPY_EXPIRY_MS` after the latest step of the copy (`ImportStep.isPartOfCopy`).
    */
   readonly awaitsCopy?: true
   /** Days without activity after which the session is deleted. */

@@ -9,7 +9,10 @@ const MAX_VALUE_CHARS = 1_024
 const description = 'Only sessions with this value. A value that ends in `*` is a prefix. Any other key works the same.'
 const documented = z.string().optional().openapi({ description, example: '/home/ann/shop' })
 
-/** A query that accepts `metadata.<key>=<value>` besides the fields of its shape, and rejects all other names. */
+/**
+ * Creates the schema of a query that accepts `metadata.<key>=<value>` besides the fields of `shape`. The schema rejects
+ * all other names.
+ */
 export function withMetadata<Shape extends z.ZodRawShape>(shape: Shape) {
   const known = new Set(Object.keys(shape))
   return z.looseObject({ ...shape, [`${PREFIX}folder`]: documented }).superRefine((query, context) => {

@@ -12,7 +12,7 @@ export interface MessageBounds {
 /**
  * Writes the cursor of the page that follows a message in this order. The client passes the cursor as `after`. In
  * descending order, the first page's `after` may have been an id that bounds all pages. The cursor replaces this
- * `after`, so it also contains the id.
+ * `after`, so the cursor also contains that id.
  */
 export const writeMessageCursor = (order: 'asc' | 'desc', id: string, { after }: MessageBounds = {}): string =>
   order === 'asc' ? id : `${OLDER}${id}${after === undefined ? '' : `_${after}`}`

@@ -98,7 +98,7 @@ function linkPart(part: RequestMedia, url: string): OpenAiPart {
 const isSendable = (mediaType: string): boolean =>
   mediaType.startsWith('image/') || mediaType.startsWith('text/') || mediaType === 'application/pdf'
 
-/** Returns a tool result as text. Chat Completions allows no media in it, and base64 would be noise. */
+/** Returns a tool result as text. Chat Completions allows no media in a tool result, and base64 would be noise. */
 export function toolText(parts: readonly (RequestText | RequestMedia)[]): string {
   return parts.map((part) => (part.type === 'text' ? part.text : mediaText(part))).join('\n')
 }

@@ -136,7 +136,7 @@ function createHeld() {
   }
 }
 
-/** Returns the loop with the calls of one more message. */
+/** Adds the calls of one more message to a loop, and returns the loop. Creates the loop if `known` is undefined. */
 function opened(known: OpenLoop | undefined, of: ClosedAssistantMessage, names?: readonly string[]): OpenLoop {
   const loop = known ?? { open: new Set(), byName: new Map<string, Set<FoundCall>>(), isUntouched: true }
   for (const [sequence, { id }] of of.toolCalls.entries()) {

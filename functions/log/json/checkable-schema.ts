@@ -35,7 +35,10 @@ const LISTS = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems'])
 const MAPS = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'])
 /** Keywords whose contents are plain values, which may be null. */
 const VALUES = new Set(['const', 'default', 'example', 'examples'])
-/** Keywords below which dropping a condition may make the schema refuse more values. */
+/**
+ * Keywords that may negate conditions. If a condition below such a keyword is dropped, the schema may refuse more
+ * values.
+ */
 const NEGATING = new Set(['not', 'if', 'oneOf', 'contains', 'unevaluatedProperties', 'unevaluatedItems'])
 /**
  * Keywords that the translation omits. `format` is an annotation in JSON Schema 2020-12, and servers interpret it in different

@@ -44,6 +44,6 @@ function readSchema(value: Json | undefined): Json | undefined {
   return isJsonObject(value) ? parsableSchema(value) : typeof value === 'boolean' ? value : undefined
 }
 
-/** Drops a schema for property names whose type is not `string`, because OpenAI's package rejects it. */
+/** Drops a schema of `propertyNames` if its type is not `string`, because OpenAI's package rejects such a schema. */
 const readNames = (names: Json | undefined): Json | undefined =>
   isJsonObject(names) && (names['type'] === undefined || names['type'] === 'string') ? parsableSchema(names) : undefined

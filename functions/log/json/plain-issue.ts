@@ -13,7 +13,7 @@ const KINDS: Readonly<Record<string, string>> = {
 /** The unit of the length, for each type of value that has a length. */
 const UNITS: Readonly<Record<string, string>> = { string: 'characters', array: 'entries', map: 'entries' }
 
-/** Describes what a value must be, in plain words; undefined if only its schema can describe it. */
+/** Describes what a value must be, in plain words; undefined if only the value's schema can describe that. */
 export function plainIssue(issue: z.core.$ZodRawIssue | z.core.$ZodIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':

@@ -95,7 +95,7 @@ function acceptedTokens({ estimate, maxTokens, tokens }: SizeRefusal): number {
   return Math.floor(Math.min(maxTokens, Math.max(accepted, maxTokens * MIN_SHARE)))
 }
 
-/** Returns the maximum tokens of the next request after this refusal; Infinity if the provider named no number. */
+/** Returns the maximum tokens of the next request after this refusal; Infinity if the provider named no limit. */
 export function targetAfter({ estimate, maxTokens, tokens }: SizeRefusal): number {
   if (maxTokens === undefined) return Infinity
   return BELOW_REFUSED * (tokens === undefined ? maxTokens : Math.min(maxTokens, (estimate * maxTokens) / tokens))

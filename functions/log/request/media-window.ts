@@ -6,8 +6,9 @@ const hasMedia = (message: Message): boolean =>
   message.role !== 'assistant' && message.parts.some((part) => part.type === 'image' || part.type === 'file')
 
 /**
- * Returns the first of the newest `count` messages with images or files. Media are sent from this message on. Undefined if no
- * media must be dropped, because at most `count` such messages are sent now. `messages`: the loaded messages, ids ascending.
+ * Returns the first of the newest `count` messages with images or files. Media are sent from this message on. Undefined
+ * if at most `count` such messages are sent now, because no media need to be dropped then. `messages`: the loaded
+ * messages, ids ascending.
  */
 export function movedMedia(
   messages: readonly Message[],

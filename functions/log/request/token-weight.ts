@@ -26,7 +26,7 @@ const OTHER = 1
 
 const MESSAGE = 4
 const CALL = 8
-/** An image of usual size, or a few pages of a document. */
+/** Weight of an image of usual size, or of a few pages of a document. */
 const MEDIA = 1_500
 /** Weight of the note that replaces media. */
 const GONE = 40

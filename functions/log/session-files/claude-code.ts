@@ -92,8 +92,8 @@ function createTitles() {
 }
 
 /**
- * Inputs that were typed while the model worked. They are stored before the next completion, after the results of open
- * calls.
+ * Collects the inputs that were typed while the model worked. They are stored before the next completion, after the
+ * results of open calls.
  */
 function createQueuedInputs(messages: ReturnType<typeof createMessages>, seen: Set<string>) {
   const queued: { readonly line: number; readonly parts: JsonObject[]; readonly time: string | undefined }[] = []

@@ -18,9 +18,9 @@ const PROGRAM_TEXT_BEFORE =
   /^\s*<(?:environment_context|user_instructions|permissions|skills_instructions|turn_aborted)\b/u
 
 /**
- * Distinguishes inputs that a person typed from texts of the program. Some files also list typed texts in events. If events list
- * typed texts between two answers of the model, only the items with these texts were typed. Otherwise, an item was typed unless
- * it begins like a text of the program.
+ * Distinguishes inputs that a person typed from texts of the program. Some files also have events with the typed texts.
+ * If such events are between two answers of the model, only the items with these texts were typed. Otherwise, an item
+ * was typed unless it begins like a text of the program.
  */
 export function typedInputs(lines: readonly FileLine[], parser: Parser) {
   const listed = new Map<number, Input>(parser === 1 ? [] : turnsOf(lines).flatMap((turn) => inputsOf(turn)))
@@ -36,8 +36,8 @@ export function typedInputs(lines: readonly FileLine[], parser: Parser) {
 }
 
 /**
- * The records between two answers of the model: the user items, each with its line and texts, and the typed texts that events
- * list.
+ * The records between two answers of the model: the user items, each with its line and texts, and the typed texts from
+ * events.
  */
 interface Turn {
   readonly items: { readonly line: number; readonly texts: readonly string[] }[]

@@ -45,7 +45,10 @@ export function readCodex(lines: readonly FileLine[], parser: Parser): Transcrip
   }
   return { id, title: undefined, metadata, messages: messages.end(), faults: damagedOfCodex(lines) }
 
-  /** Reads the session's description. Only the first one in a file counts: in a fork, those of its parents follow. */
+  /**
+   * Reads the session's description. Only the first description in a file counts: in a fork, the parents' descriptions
+   * follow.
+   */
   function describe(meta: Fields): void {
     if (id !== undefined) return
     id = textIn(meta, 'id')

@@ -66,7 +66,7 @@ function faultOfUiPart(part: unknown): string | undefined {
   return type.startsWith('tool-') ? lacking(part, 'toolCallId') : undefined
 }
 
-/** Returns the first of these fields that a record lacks. */
+/** Returns a fault that names the first of these fields that the record lacks; undefined if it has all of them. */
 function lacking(record: Fields, ...names: readonly string[]): string | undefined {
   const name = names.find((one) => textIn(record, one) === undefined)
   return name === undefined ? undefined : `has a ${String(record['type'])} without ${name}`

@@ -61,7 +61,10 @@ function revived(value: unknown): unknown {
   return objectIn(mapped(value, revived))
 }
 
-/** `{"lc": 1, "type": "constructor", "id": [..., class], "kwargs": {…}}` */
+/**
+ * Converts an object of the form `{"lc": 1, "type": "constructor", "id": [..., class], "kwargs": {…}}` to a
+ * `GraphObject`. Returns any other value unchanged.
+ */
 function objectIn(value: unknown): unknown {
   if (!isRecord(value) || value['type'] !== 'constructor' || value['lc'] === undefined) return value
   const [id, fields] = [value['id'], value['kwargs']]

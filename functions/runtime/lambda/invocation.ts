@@ -29,9 +29,9 @@ export interface Invoked {
 
 /**
  * Does the work of one invocation and waits for everything that the work started. If a function returned early, it
- * would be frozen and would later resume stale work. Work that still runs `stopMarginMs` before the function times out
- * is handed off through the queue, and its hop count increases by one. The hand-off happens between two rounds or, at
- * the very end, in the middle of a completion (record 14).
+ * would be frozen and would later resume stale work. If work is still in progress `stopMarginMs` before the function
+ * times out, the work is handed off through the queue, and its hop count increases by one. The hand-off happens between
+ * two rounds or, at the very end, in the middle of a completion (record 14).
  */
 export async function invoke<Result>(
   loop: Invoked,

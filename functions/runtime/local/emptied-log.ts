@@ -15,8 +15,8 @@ interface Dependencies {
 
 /**
  * Wraps a deletion so that the write-ahead log is emptied soon after a session is deleted. Until then, the log still
- * has the session's texts. The timer does not keep the program running. A program that stops in order removes the log.
- * After a kill, the next program empties the log soon after its start.
+ * has the session's texts. The timer does not keep the program running. A program that shuts down cleanly removes the
+ * log. After a kill, the next program empties the log soon after its start.
  */
 export function emptyLogAfterwards({ deletion, isLeft, emptyLog, report }: Dependencies): SessionDeletion {
   let isDue = false

@@ -66,8 +66,8 @@ function* folderFindings(folder: string): Generator<Finding> {
 const existingAbove = (path: string): string => (existsSync(path) ? path : existingAbove(dirname(path)))
 
 /**
- * Returns the reason why nothing can be created in a folder; undefined if it is writable. It tries a write, because a
- * disk may be read-only even if the permissions allow writing.
+ * Returns the reason why nothing can be created in a folder; undefined if the folder is writable. The function tries to
+ * create a folder, because a disk may be read-only even if the permissions allow writing.
  */
 function refusalOf(folder: string): string | undefined {
   try {

@@ -30,8 +30,8 @@ const CHECKPOINT_PAGES = 16_000
 const STOP_MS = 2_000
 
 /**
- * Indexes texts in a separate thread with its own connection, so that no text delays a request, however long it is. The
- * thread starts with the first text to index and never keeps the program running.
+ * Indexes texts in a separate thread with its own connection, so that even a long text delays no request. The thread
+ * starts with the first text to index and never keeps the program running.
  */
 export function createHistoryThread({ database, path, outputs, report }: Dependencies): HistoryThread {
   const gate = createWriteGate()

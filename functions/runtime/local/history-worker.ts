@@ -75,7 +75,9 @@ async function take(message: ToThread): Promise<void> {
   }
 }
 
-/** Errors lose their causes when they are sent to another thread. */
+/**
+ * Joins the messages of an error and its causes, because an error loses its causes when it is sent to another thread.
+ */
 function causes(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   return error.cause === undefined ? error.message : `${error.message}: ${causes(error.cause)}`

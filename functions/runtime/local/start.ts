@@ -174,7 +174,10 @@ function checkModels(agents: Iterable<Agent>, { modelSettings }: Settings, logge
     }
 }
 
-/** Reads custom tools from the file. On AWS, the custom module is part of the bundle. */
+/**
+ * Returns the built-in tools and the custom tools of the file. Adds the demo tools for a demo model. On AWS, the custom
+ * module is part of the bundle.
+ */
 async function toolsOf({ toolsFile, model }: Settings): Promise<Tools> {
   const shown = model.startsWith('demo/') ? demoTools : []
   const tools = toolsFile === undefined ? builtInTools() : builtInTools(await readTools(toolsFile))

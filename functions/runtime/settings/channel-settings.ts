@@ -115,7 +115,7 @@ function checkSecret(path: string, text: string, signs: boolean, read: Checked['
     throw new SettingsError(`${path}: must be whsec_ followed by base64 (Standard Webhooks format)`)
 }
 
-/** Whether the text is `whsec_` and base64. The prefix is optional. */
+/** Whether the text is non-empty base64, with or without the prefix `whsec_`. */
 const isSigningSecret = (text: string): boolean =>
   /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(text.replace(/^whsec_/, '')) &&
   text.replace(/^whsec_/, '') !== ''

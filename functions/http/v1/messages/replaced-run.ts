@@ -9,7 +9,10 @@ const FIELDS: { readonly [code in ErrorCode]?: { readonly path: string; readonly
   nothing_to_send: { path: 'body.content', status: 422 },
 }
 
-/** Calls `submit`. If the input replaces a run, an error in `FIELDS` is thrown with its field and status. */
+/**
+ * Calls `submit`. If the input replaces a run and `submit` throws an error in `FIELDS`, throws that error with its
+ * field and status.
+ */
 export async function namingFields<Accepted>(
   replaces: string | undefined,
   submit: () => Promise<Accepted>,

@@ -20,8 +20,8 @@ import { findSession } from '../../../access/sessions.ts'
  */
 const CHUNK = 32 * 1024
 /**
- * Bytes in one read of the first `MAX_LARGE_READS` concurrent downloads. Few large reads are faster than many small
- * ones, because a distant store takes about the same time for each read.
+ * Bytes in one read of the store, for each of the first `MAX_LARGE_READS` concurrent downloads. Few large reads are
+ * faster than many small ones, because a distant store takes about the same time for each read.
  */
 const LARGE_CHUNK = 512 * 1024
 const MAX_LARGE_READS = 16
@@ -218,13 +218,16 @@ async function* inChunks(
   }
 }
 
-/** Rows of former versions may have a media type that is invalid in a header. */
+/**
+ * Returns the `content-type` header for a media type. Rows of former versions may have a media type that is invalid in
+ * a header.
+ */
 function contentType(mediaType: string): string {
   if (!isMediaType(mediaType)) return UNKNOWN_TYPE
   return mediaType.startsWith('text/') && !mediaType.includes(';') ? `${mediaType}; charset=utf-8` : mediaType
 }
 
-/** Follows RFC 6266: an ASCII name for old clients, and the real name. */
+/** Returns a `content-disposition` header with an ASCII name for old clients, and the real name (RFC 6266). */
 function attachment(filename: string): string {
   const plain = filename.replaceAll(/[^A-Za-z0-9._ -]/g, '_')
   const encoded = encodeURIComponent(filename.toWellFormed()).replaceAll(
@@ -235,8 +238,8 @@ function attachment(filename: string): string {
 }
 
 /**
- * The range of `size` bytes that a `Range` header requests. `whole` if the header requests no range, several ranges, or
- * something that is not a byte range (RFC 9110 allows ignoring all of these).
+ * Reads the range that a `Range` header requests. `size`: number of bytes of the content. `whole` if the header
+ * requests no range, several ranges, or something that is not a byte range (RFC 9110 allows ignoring all of these).
  */
 export function readRange(header: string | undefined, size: number): ByteRange | 'whole' | 'unsatisfiable' {
   const match = /^bytes=\s*(\d*)\s*-\s*(\d*)\s*$/i.exec(header ?? '')

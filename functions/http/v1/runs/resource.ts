@@ -45,7 +45,7 @@ export async function findRun(reader: LogReader, key: SessionKey, id: string): P
   return run
 }
 
-/** The run with its waiting calls; undefined if the run does not exist. */
+/** Reads the run with its waiting calls; undefined if the run does not exist. */
 export async function viewRun(reader: LogReader, key: SessionKey, id: string): Promise<RunView | undefined> {
   const run = await findRun(reader, key, id)
   if (run === undefined) return undefined
@@ -55,7 +55,7 @@ export async function viewRun(reader: LogReader, key: SessionKey, id: string): P
   return { run, waiting: await waitingCalls(reader, key, run) }
 }
 
-/** The run with its waiting calls. Rejects with `run_not_found`. */
+/** Reads the run with its waiting calls. Rejects with `run_not_found` if the run does not exist. */
 export async function requireRun(reader: LogReader, key: SessionKey, id: string): Promise<RunView> {
   const view = await viewRun(reader, key, id)
   if (view === undefined) throw new TooltrailError('run_not_found', `session ${key.session} has no run ${id}`)
@@ -63,8 +63,8 @@ export async function requireRun(reader: LogReader, key: SessionKey, id: string)
 }
 
 /**
- * The open calls of an active run that wait for a client's result or an approval, in the order in which the model made
- * them.
+ * Reads the open calls of an active run that wait for a client's result or an approval, in the order in which the model
+ * made them.
  */
 export async function waitingCalls(reader: LogReader, key: SessionKey, run: Run): Promise<WaitingCall[]> {
   if (isEnded(run.status) || run.status === 'queued') return []

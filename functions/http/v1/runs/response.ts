@@ -42,7 +42,7 @@ export function placementOf(c: Context<AppEnv>): Placement {
   return { here: acceptsEventStream(c.req.header('accept')) || !wants.respondAsync }
 }
 
-/** The log's last message. */
+/** Reads the log's last message; undefined if the log is empty. */
 export async function lastMessage({ reader }: AppDependencies, key: SessionKey): Promise<Message | undefined> {
   const { messages } = await reader.messages(key, { order: 'descending', limit: 1 })
   return messages[0]
@@ -175,8 +175,8 @@ async function* withoutPassedPauses(events: AsyncIterable<RunEvent>): AsyncGener
 
 /**
  * Waits until the run has ended or needs the caller, but at most for the given time. If this process executes the run,
- * the loop returns the run with all of its messages, and nothing is read. Otherwise, one header read per second shows
- * when to read the run.
+ * the loop returns the run with all of its messages, and nothing is read. Otherwise, the session's header is read once
+ * per second, and shows when to read the run.
  */
 async function waitForRun(
   dependencies: AppDependencies,
@@ -209,7 +209,7 @@ async function waitForRun(
   }
 }
 
-/** The result of `work`; undefined if the signal aborts first. */
+/** Returns the result of `work`; undefined if there is no work, or if the signal aborts first. */
 async function unlessAborted<Result>(
   work: Promise<Result> | undefined,
   signal: AbortSignal,
@@ -236,7 +236,7 @@ export interface Preferences {
   readonly applied: string | undefined
 }
 
-/** Reads the supported preferences of `Prefer` (RFC 7240). A longer wait is reduced to 240 s. */
+/** Reads the supported preferences of `Prefer` (RFC 7240). A wait of more than 240 s is reduced to 240 s. */
 export function readPreferences(header: string | undefined): Preferences {
   const wishes = (header ?? '').split(',').map((wish) => wish.trim().toLowerCase())
   const wait = wishes.flatMap((wish) => /^wait\s*=\s*"?(\d{1,9})"?\s*(?:;.*)?$/.exec(wish)?.[1] ?? []).at(0)

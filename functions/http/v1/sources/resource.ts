@@ -13,7 +13,9 @@ export interface SourceState {
   readonly citations: Citations | undefined
 }
 
-/** The numbers of these messages' sources, and which of them were cited. Undefined if the messages have no sources. */
+/**
+ * Reads the numbers of these messages' sources, and the session's citations. Undefined if the messages have no sources.
+ */
 export async function readSourceState(
   reader: LogReader,
   key: SessionKey,

@@ -53,8 +53,8 @@ async function* bounded(body: ReadableStream<Uint8Array>): AsyncGenerator<Buffer
 }
 
 /**
- * Writes the body to a file without a name, which disappears when it is closed. So no part of a conversation stays on
- * the disk, even if the process is killed (promises L9). `held`: the bytes that were read before and are already
+ * Writes the body to a file without a name. The file disappears when it is closed. So no part of a conversation stays
+ * on the disk, even if the process is killed (promises L9). `held`: the bytes that were read before and are already
  * hashed.
  */
 async function spoolToFile(

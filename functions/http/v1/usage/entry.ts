@@ -12,7 +12,7 @@ type Entry = z.input<typeof UsageEntrySchema>
 /** Amounts are rounded to millionths of a dollar. Anything smaller is a rounding error of the sums. */
 const MILLION = 1_000_000
 
-/** One entry per group, sorted by key; the entry without an owner comes first. */
+/** Returns one entry per group, sorted by key; the entry without an owner comes first. */
 export function usageEntries(by: UsageGroup, sums: readonly UsageSum[]): Entry[] {
   const groups = Map.groupBy(sums, ({ group }) => group ?? null)
   return [...groups]
