@@ -42,7 +42,7 @@ const USUAL = [
   },
 ]
 
-/** Projects that need engines, Chromium or minutes. Only `--project=<name>` runs them, and starts engines. */
+/** Projects that need engines, Chromium or minutes. They run, and engines start, only with `--project=<name>`. */
 const NAMED = [
   {
     name: 'engines',

@@ -62,9 +62,9 @@ const settings = z
     retain: z.boolean().default(true),
     /** Continuous backups of the table for 35 days. */
     pointInTimeRecovery: z.boolean().default(true),
-    /** A table restored from a backup, which replaces the stack's own table: docs/operations/restore.md. */
+    /** A table that was restored from a backup. It replaces the stack's own table: docs/operations/restore.md. */
     restoredTable: restoredTable.optional(),
-    /** A bucket left by another deployment, which replaces the stack's own bucket: docs/operations/restore.md. */
+    /** A bucket that another deployment left behind. It replaces the stack's own bucket: docs/operations/restore.md. */
     restoredBucket: z
       .string()
       .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, 'is not the name of a bucket')

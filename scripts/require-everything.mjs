@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
 import './require-node.mjs'
 
-// Runs before every npm script except the program itself. These scripts need the development packages, which `npm ci
-// --omit=dev` does not install.
+// Runs before the npm scripts that need the development packages, which `npm ci --omit=dev` does not install. Scripts
+// that only run the program do not need these packages.
 const { devDependencies } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
 const missing = Object.keys(devDependencies).find(
   (name) => !existsSync(new URL(`../node_modules/${name}/package.json`, import.meta.url)),

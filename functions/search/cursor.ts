@@ -5,8 +5,8 @@ import type { HistoryQuery } from '../domain/history.ts'
 import type { SessionKey } from '../domain/session.ts'
 
 /**
- * Bytes of the tag that binds a cursor to its query. Together with a position of at most 26 bytes, a cursor has at most
- * 40 characters.
+ * Bytes of the tag that binds a cursor to its query. With this tag and a position of at most 26 bytes, a cursor has at
+ * most 40 characters.
  */
 const TAG_BYTES = 4
 const MAX_PLACE_BYTES = 26
@@ -86,7 +86,7 @@ export function splitFields(joined: bigint, bits: readonly number[]): bigint[] {
   return fields
 }
 
-/** Masks a position. Applied to a masked position, restores the original position. */
+/** Masks a position. A second call with the masked position restores the original position. */
 function masked(place: Uint8Array, tag: Uint8Array, secret: string): Buffer {
   const mask = createHmac('sha256', secret).update('mask').update(tag).digest()
   return Buffer.from(place.map((byte, at) => byte ^ (mask[at] ?? 0)))

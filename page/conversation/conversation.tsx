@@ -22,7 +22,7 @@ interface Props {
   readonly store: ConversationStore
   readonly session: string
   readonly target: string | undefined
-  /** Name of the part of a call in which a search found its words, such as `Result`. */
+  /** Name of the part of a call that contains the words of a search, such as `Result`. */
   readonly found: string
   /** If true, no field may take the focus. */
   readonly stepped: boolean
@@ -167,7 +167,7 @@ function End({ store, state }: { readonly store: ConversationStore; readonly sta
 const isShown = (messages: readonly Message[], run: Run): boolean =>
   messages.at(-1)?.parts.some((part) => part.type === 'error' && part.code === run.error?.code) === true
 
-/** The state of the run, also for screen readers. */
+/** Shows the state of the run, also for screen readers. */
 function RunStatus({ state }: { readonly state: Conversation }) {
   const statusText = statusOf(state)
   const lost = state.connection === 'lost'

@@ -1,7 +1,8 @@
 /** Distance above and below the viewport, in pixels, within which items are also rendered. */
 const MARGIN = 600
 /**
- * A list whose scroll position is within this distance of its end, in pixels, stays at the end when items are added.
+ * Distance from the end of a list, in pixels. If a person scrolls down to within this distance, the list stays at its
+ * end when items are added.
  */
 const NEAR_END = 60
 

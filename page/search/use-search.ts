@@ -55,7 +55,7 @@ export function useSearch(query: URLSearchParams) {
     }
   }, [name])
 
-  /** The query whose first hit is opened when it is found. Set if Enter was pressed before the response. */
+  /** The query whose first hit is opened as soon as the hit is found. Set if Enter was pressed before the response. */
   const awaited = useRef<string | undefined>(undefined)
   const open = (): void => {
     const first = found.hits[0]

@@ -10,7 +10,7 @@ export interface DayGroup {
 /** Returns the time of a session's last message; undefined without messages. */
 export const timeOf = ({ last_message_at: time }: Session): string | undefined => time ?? undefined
 
-/** Groups consecutive sessions of the same day, which `dayOf` returns for a time. Keeps the order of the sessions. */
+/** Groups consecutive sessions of one day. `dayOf` returns the day of a time. Keeps the order of the sessions. */
 export function groupByDay(sessions: readonly Session[], dayOf: (time: string) => string): readonly DayGroup[] {
   const groups: { name: string | undefined; sessions: Session[] }[] = []
   for (const session of sessions) {

@@ -22,7 +22,7 @@ const FORMATS = [
   },
 ] as const
 
-/** Buttons that export a session to a file, or fork it. */
+/** A button for a dialog in which a person exports a session to a file, or forks it. */
 export function TakeAlong({ session }: { readonly session: string }) {
   const [open, setOpen] = useState(false)
   return (

@@ -5,7 +5,7 @@ export interface KeyActions {
   readonly [key: string]: () => void
 }
 
-/** Calls the action of a key while the component is shown. */
+/** While the component is shown, calls a key's action when the key is pressed. */
 export function useKeys(actions: KeyActions): void {
   const current = useRef(actions)
   current.current = actions

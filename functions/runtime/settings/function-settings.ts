@@ -48,7 +48,10 @@ function readChecked<Settings>(variables: Variables, build: (read: Reader) => Se
   return settings
 }
 
-/** Reads variables by their form. A wrong variable is reported, and its value is not used. */
+/**
+ * Creates functions that read a variable, one for each form of value. They report a wrong variable, and the caller then
+ * discards all values.
+ */
 function createReader(variables: Variables, report: (name: string, fault: string) => void) {
   const isSet = (name: string): boolean => variables[name] !== undefined && variables[name] !== ''
   function text(name: string): string {

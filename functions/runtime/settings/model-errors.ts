@@ -36,7 +36,7 @@ export function showErrorsByKind(models: Models, logger: Logger): Models {
   }
 }
 
-/** Fields of the log line beside the error. */
+/** Fields of the log line in addition to the error. */
 type About = Partial<ModelUse> & { readonly model: string }
 
 async function* stream(

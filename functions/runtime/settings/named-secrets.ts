@@ -1,6 +1,6 @@
 /**
- * Matches `${secret:NAME}` in a setting. NAME is an environment variable on one machine, and a field of the
- * deployment's secret on AWS.
+ * Matches `${secret:NAME}` in a setting. On AWS, NAME is a field of the deployment's secret. If the program runs on one
+ * machine, NAME is an environment variable.
  */
 const NAMED = /\$\{secret:([A-Za-z_][A-Za-z0-9_]*)\}/g
 

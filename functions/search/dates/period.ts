@@ -12,8 +12,8 @@ export interface Period {
 
 const DAY_MS = 86_400_000
 /**
- * People mention an event before and after it happens. So an entry counts for a period up to this many days before and
- * after the period.
+ * People mention an event before and after it happens. So an entry also counts for a period if it is at most this many
+ * days before or after the period.
  */
 const AROUND_SHORT = { before: 0.5, after: 8 }
 const AROUND_LONG = { before: 1, after: 10 }
@@ -40,7 +40,7 @@ export function closeness(period: Period, time: number): number {
   return around.since <= time && time <= around.until ? AROUND : 0
 }
 
-/** Returns the times of entries that count for the period: from shortly before it to some days after it. */
+/** Returns the range of times in which entries count for the period: from shortly before it to some days after it. */
 export function timesAround({ since, until, isShort }: Period): { readonly since: number; readonly until: number } {
   const { before, after } = isShort ? AROUND_SHORT : AROUND_LONG
   return { since: (since ?? -Infinity) - before * DAY_MS, until: (until ?? Infinity) + after * DAY_MS }

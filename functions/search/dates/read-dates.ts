@@ -3,7 +3,10 @@ import type { DateMention } from './date-mention.ts'
 import { AMBIGUOUS_NAMES, monthsByName, patternOf } from './month-names.ts'
 import { readRelativeDates } from './relative-dates.ts'
 
-/** Pattern that no letter, digit or joiner precedes or follows, so that parts of identifiers and paths are no dates. */
+/**
+ * `BEFORE` and `AFTER`: no letter or digit may be next to a date, not even across a joiner. So parts of identifiers and
+ * paths are no dates.
+ */
 const BEFORE = String.raw`(?<![\p{L}\p{N}]|[\p{L}\p{N}][-_./:@+#~])`
 const AFTER = String.raw`(?![\p{L}\p{N}]|[-_./:@+#~]+[\p{L}\p{N}])`
 const ORDINALS =

@@ -1,4 +1,7 @@
-/** `CHUNK`: characters (UTF-16 units) of a chunk. `OVERLAP`: characters at its end that the next chunk repeats. */
+/**
+ * `CHUNK`: characters (UTF-16 units) of a chunk. `OVERLAP`: characters at the end of a chunk that the next chunk
+ * repeats.
+ */
 const CHUNK = 4_000
 const OVERLAP = 150
 /** A chunk may end early, after a line or a word, if it has at least this share of `CHUNK` characters. */
@@ -40,7 +43,7 @@ export function createChunker(): Chunker {
 
 /**
  * Returns the end of the first chunk of a longer text. The end is after the last newline in the last quarter of the
- * chunk. If there is none, it is after the last space in that quarter, or else at `CHUNK` characters.
+ * chunk. Without such a newline, the end is after the last space in that quarter, or else at `CHUNK` characters.
  */
 function cut(text: string): number {
   for (const separator of ['\n', ' ']) {

@@ -17,7 +17,7 @@ export const READING_TOOLS: readonly string[] = [SEARCHING_TOOL, 'read_output']
 export const isSearched = (message: Message): boolean =>
   message.role !== 'tool' || !READING_TOOLS.includes(message.toolName)
 
-/** Maximum characters of a call that each chunk of its result contains. They are the beginning of the call. */
+/** Each chunk of a result contains the beginning of its call: at most this many characters. */
 const CALL_IN_RESULT = 1_000
 
 interface SessionOf {

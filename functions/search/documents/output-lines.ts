@@ -24,8 +24,8 @@ const MAX_EXCERPT = 12_000
 const MAX_MATCHES = 50
 
 /**
- * Returns rows `first` to `last`, numbered from 1. If they do not fit into an excerpt, its text names the line from
- * which to continue.
+ * Returns rows `first` to `last`, numbered from 1. If they do not fit into an excerpt, the returned text names the line
+ * from which to continue.
  */
 export async function pickLines(
   output: WholeOutput,

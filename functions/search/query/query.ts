@@ -130,7 +130,7 @@ function weigh(pieces: readonly Piece[], text: string): boolean {
   return true
 }
 
-/** Whether a query such as "output of …" or "result about …" opens with a frame word before its subject. */
+/** Whether a query opens with a frame word that precedes its subject, as in "output of …" or "result about …". */
 function opensWithFrame(pieces: readonly Piece[]): boolean {
   return pieces.some(
     (piece, index) =>

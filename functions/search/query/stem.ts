@@ -1,5 +1,5 @@
 /**
- * Porter's algorithm, which reduces an English word to a stem: `organizer` and `organization` become `organ`. Stems need
+ * Reduces an English word to its stem by Porter's algorithm: `organizer` and `organization` become `organ`. Stems need
  * not be words. Only lower-case ASCII words change.
  */
 export function stemOf(word: string): string {
@@ -22,7 +22,7 @@ const REMEMBERED = 5_000
 const CONSONANT = '(?:[^aeiouy]|(?<=[aeiou])y|^y)'
 const VOWEL = '(?:[aeiou]|(?<![aeiou]|^)y)'
 const HAS_VOWEL = new RegExp(VOWEL, 'u')
-/** Matches stems by their measure: the number of vowel groups that a consonant follows. */
+/** Matches stems by their measure: the number of vowel groups that are followed by a consonant. */
 const MEASURE_1 = new RegExp(`^${CONSONANT}*${VOWEL}+${CONSONANT}`, 'u')
 const MEASURE_ONLY_1 = new RegExp(`^${CONSONANT}*${VOWEL}+${CONSONANT}+${VOWEL}*$`, 'u')
 const MEASURE_2 = new RegExp(`^${CONSONANT}*(?:${VOWEL}+${CONSONANT}+){2}`, 'u')

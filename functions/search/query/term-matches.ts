@@ -9,7 +9,7 @@ export interface Match {
   readonly quality: number
 }
 
-/** A text prepared for term matching: folded, and in lower case with equal length. */
+/** A text prepared for term matching: the folded text, and its lower-case form, which has an equal length. */
 export interface ReadableText {
   readonly folded: string
   readonly lowered: string

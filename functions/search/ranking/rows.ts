@@ -18,8 +18,8 @@ export interface Candidate {
   readonly text: string
   readonly time: number
   /**
-   * For a text, whether its author had searched the history before. For a task, whether its leader or its member had
-   * searched it before.
+   * For a text, whether its author had searched the history before. For a task, whether the task's leader or member
+   * had done so.
    */
   readonly searched: boolean
   /** Whether this text is the task of a team member. */

@@ -81,7 +81,7 @@ export interface Ranking<Found extends Candidate> {
   /** Ordered by their own score, and equal scores by time, newest first. */
   readonly events: readonly ScoredEvent<Found>[]
   /**
-   * Orders the events by a score to which the entries beside the best events contribute. Some of these entries become
+   * Orders the events by a score that also counts the entries beside the best events. Some of these entries become
    * events. Reads no entries if they cannot matter.
    */
   withContext(readWindows: ReadWindows<Found>): Promise<readonly ScoredEvent<Found>[]>

@@ -38,8 +38,8 @@ type ShareOf = (candidate: Said) => number
 /**
  * Creates a function that distinguishes the self-references among candidates from real events. Self-references are
  * earlier searches for the query's subject, their results, questions that led to such a search, and tasks that
- * delegated such a search to a team member. The completions and results after them, and texts such as "nothing found",
- * are self-references as well. A query for texts of a user or an assistant has no self-references.
+ * delegated such a search to a team member. Completions and delegate calls after such a search, and texts such as
+ * "nothing found", are self-references as well. A query for texts of a user or an assistant has no self-references.
  *
  * The function may be called again with more candidates. It reads each text and each run once.
  */
@@ -112,7 +112,7 @@ async function findAmong(
 
 /**
  * Creates a function that recognises users' texts, including tasks of members, whose content words are all in the
- * query. Returns the number of these words, and 0 for all other texts.
+ * query. The created function returns the number of these words, and 0 for all other texts.
  */
 function questionRecognizer(query: SearchQuery): (said: Said) => number {
   const asked = new Set(
@@ -131,7 +131,7 @@ function questionRecognizer(query: SearchQuery): (said: Said) => number {
 
 /** Words that begin a request to search for something, or to let another agent search. */
 const MORE_COMMANDS = new Set('any ask check delegate have help let see try use'.split(' '))
-/** Words that begin a question without an apostrophe. */
+/** Words that begin a question and whose apostrophe is missing, such as `hows` for `how's`. */
 const HURRIED = new Set('hows whats whens wheres whos whys'.split(' '))
 /** Words after a request that carry no content. */
 const COURTESIES = new Set(['thanks', 'thx'])

@@ -10,7 +10,7 @@ const BEGINS = new RegExp(PRIVATE_KEY_BEGINS, 'gu')
 const ENDS = new RegExp(PRIVATE_KEY_ENDS, 'u')
 /**
  * Matches a character that cannot be inside a private key. A key consists of base64 lines, possibly with headers, or
- * with the quotation of tools.
+ * with characters that tools add when they quote the key.
  */
 const NO_KEY = /[^A-Za-z0-9+/=\s:,.()-]/u
 /**

@@ -4,10 +4,10 @@ import { mayBeEscaped, unescapeOnce } from './escaped-text.ts'
 import { findPrivateKeys, type Range } from './private-keys.ts'
 
 /**
- * Patterns by rule. A text in which a rule of secretlint's recommended preset finds a secret always matches a pattern
- * of the rule. The patterns are loose where this is cheap. Linting takes about 0.4 ms for 2 KB and delays every write
- * of the log; this filter takes about 0.02 ms. `test/search/redaction/redact.test.ts` checks the patterns with a sample
- * of each rule.
+ * Patterns by rule. If a rule of secretlint's recommended preset finds a secret in a text, a pattern of this rule
+ * always matches the text. The patterns are loose where this is cheap. Linting takes about 0.4 ms for 2 KB and delays
+ * every write of the log; this filter takes about 0.02 ms. `test/search/redaction/redact.test.ts` checks the patterns
+ * with a sample of each rule.
  */
 const HINTS: readonly string[] = [
   // aws

@@ -14,8 +14,8 @@ export interface Names {
 const kindAt = (text: string, at: number): number => KINDS[text.charCodeAt(at)] ?? 0
 
 /**
- * Returns the tokens of an ASCII run. The result equals that of `readRun` in `tokens.ts`, but takes only a fraction of
- * its time.
+ * Returns the tokens of an ASCII run. The result equals that of `readRun` in `tokens.ts`, but this function takes only
+ * a fraction of the time.
  */
 export function readAsciiRun(run: string): Names {
   const names: Names = { words: [], extra: [], simple: [] }

@@ -26,8 +26,8 @@ interface Reader {
 }
 
 /**
- * Finds the runs of an ASCII text (`RUN` of `tokens.ts`). Returns the text's symbols without duplicates. It is several
- * times as fast as regular expressions.
+ * Finds the runs of an ASCII text (`RUN` of `tokens.ts`). Returns the text's symbols without duplicates. This
+ * function is several times as fast as regular expressions.
  */
 export function readAscii(text: string, { longest, word, run }: Reader): Set<string> {
   const symbols = new Set<string>()

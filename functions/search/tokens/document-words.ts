@@ -22,8 +22,8 @@ export interface DocumentWords {
 export type Readable = Pick<HistoryDocument, 'role' | 'toolName' | 'call' | 'text'>
 
 /**
- * Reads the tokens of documents one after another. The tokens equal those of `document-tokens.ts`, but take only a
- * fraction of the time.
+ * Reads the tokens of documents one after another. The tokens equal those of `document-tokens.ts`, but reading them
+ * takes only a fraction of the time.
  */
 export interface DocumentReader {
   read(document: Readable): DocumentWords

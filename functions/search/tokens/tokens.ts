@@ -70,7 +70,7 @@ export function wordsOf(run: string): string[] {
   return run.split(JOINERS).flatMap((piece) => pieceWords(piece))
 }
 
-/** Returns the parts of a word at its camelCase and acronym borders, in lower case, or only the word itself. */
+/** Splits a word at its camelCase and acronym borders, in lower case. A word without borders is the only part. */
 export function camelParts(word: string): string[] {
   return word.split(CASE_BORDER).map(lower)
 }

@@ -214,8 +214,8 @@ const keyVariables = ({ keyCaps }: FunctionSettings): Partial<ApiVariables> =>
   })
 
 /**
- * Returns the variables with the limits of tenants, for every function that accepts runs. The worker accepts the runs
- * of Slack inputs that first need an answer of Slack's API.
+ * Returns the variables with the limits of tenants, for every function that accepts runs. If a Slack input
+ * first needs a response of Slack's API, the worker accepts the input's run.
  */
 const budgetVariables = ({ tenantBudget }: FunctionSettings): BudgetVariables =>
   asText({

@@ -68,7 +68,7 @@ export class IndexerStream extends Construct {
       filters: FILTERS,
       bisectBatchOnError: true,
       reportBatchItemFailures: true,
-      // With many retries, an index that sleeps, is full or is being replaced has hours to recover. Lambda does not
+      // With many retries, an index has hours to recover if it sleeps, is full or is being replaced. Lambda does not
       // document its waits between retries. Without any wait, the retries take half an hour, because an attempt takes
       // about two seconds.
       retryAttempts: 1_000,

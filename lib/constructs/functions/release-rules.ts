@@ -29,7 +29,10 @@ export function releaseRules(handler: Handler, released: Released): AlarmRule[] 
   return [versionErrors(handler, released), ...ownRules[handler]]
 }
 
-/** Measures the new version only, so that an existing failure does not block the deployment of its fix. */
+/**
+ * Returns the alarm about errors of the new version only. So an existing failure does not block the deployment of its
+ * fix.
+ */
 function versionErrors(handler: Handler, { fn, alias }: Released): AlarmRule {
   const of = (metricName: string): Metric =>
     new Metric({

@@ -99,7 +99,7 @@ export class Release extends Construct {
     }
   }
 
-  /** The alarm has no topic: CodeDeploy watches it, and reports it to the person who deploys. */
+  /** Creates an alarm without a topic. CodeDeploy watches the alarm, and reports it to the person who deploys. */
   #alarm(environment: string, { name, metric, at, times, of = times, description }: AlarmRule): Alarm {
     return new Alarm(this, name, {
       alarmName: `${environment}-${name}`,

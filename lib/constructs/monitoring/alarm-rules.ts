@@ -15,8 +15,8 @@ export const alarmRules = (tooltrail: Tooltrail): AlarmRule[] => [
 ]
 
 /**
- * Time between the storing of a message and its indexing, in milliseconds. `functions/runtime/lambda/metrics.ts`
- * measures it.
+ * Returns the metric of the time between the storing of a message and its indexing, in milliseconds.
+ * `functions/runtime/lambda/metrics.ts` measures this time.
  */
 export const indexLag = (environment: string): Metric =>
   new Metric({
@@ -69,8 +69,8 @@ function queueRules({ stores: { queue } }: Tooltrail): AlarmRule[] {
 }
 
 /**
- * Alarms about deliveries to Slack and to callback receivers. A failed delivery stays in the table as a dead letter,
- * which can be listed.
+ * Returns the alarms about deliveries to Slack and to callback receivers. A failed delivery stays in the table as a
+ * dead letter, which can be listed.
  */
 function deliveryRules({ environmentName }: Tooltrail): AlarmRule[] {
   return [
@@ -138,7 +138,7 @@ function indexRules({ functions: { indexer }, environmentName, stream }: Tooltra
   ]
 }
 
-/** Alarms about throttled reads and writes. AWS counts them separately for the table and each index. */
+/** Returns the alarms about throttled reads and writes, which AWS counts separately for the table and each index. */
 function tableRules({ stores: { table } }: Tooltrail): AlarmRule[] {
   const indexes = [undefined, ...table.indexes]
   const throttles = indexes.flatMap((index) =>

@@ -26,8 +26,8 @@ export type SearchSettings =
   | {
       readonly kind: 'serverless'
       /**
-       * Maximum number of capacity units: one limit for indexing and one for searching. Allowed are 2, 4, 8, 16, and
-       * multiples of 16.
+       * Maximum number of capacity units: one limit for indexing and one for searching. Allowed values: 2, 4, 8,
+       * and multiples of 16.
        */
       readonly maxCapacity: number
     }
