@@ -135,7 +135,7 @@ function resultOf(message: Message): string {
   return `${message.tool_name ?? 'tool'} ${message.status ?? ''}${time}: ${oneLine(text, RESULT_WIDTH)}`
 }
 
-/** Prints why following a run failed and is tried again. */
+/** Prints why the stream of a run's events was lost, and that the command connects again. */
 export function onLost(reason: unknown): void {
   const why = oneLine(reason instanceof Error ? reason.message : String(reason), 200)
   const what = reason instanceof ApiProblem ? `not possible at the moment: ${why}` : `the connection was lost (${why})`

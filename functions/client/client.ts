@@ -148,7 +148,7 @@ function runRequests(send: Send, json: Json) {
   }
   return {
     /**
-     * Sends an input and responds as soon as it is durable. To repeat an input, pass the `key` of its first attempt.
+     * Sends an input, and resolves as soon as the input is durable. To repeat an input, pass the `key` of its first attempt.
      */
     sendMessage: (session: string, body: NewMessage, { key = newKey() }: { readonly key?: string } = {}) =>
       json<Run>('POST', `${pathOf(session)}/messages`, { body, headers: { ...ASYNC, 'idempotency-key': key } }),

@@ -16,7 +16,7 @@ export interface MarkedRuns {
 
 /** Creates the `MarkedRuns` of one import. */
 export function createMarkedRuns(): MarkedRuns {
-  /** The first superseded run, by the original id of the run that supersedes it. */
+  /** Maps the original id of each superseding run to the first run that it supersedes. */
   const pending = new Map<string, string>()
   let current: string | undefined
   return {

@@ -34,8 +34,8 @@ export interface StoredCalls {
   /** The id of the row of a call that a member works for. */
   parentIdOf(parent: MemberCall): Promise<string>
   /**
-   * The id of the row of a call whose result has sources. Undefined if the row is unknown, or if another call's row is at its
-   * index.
+   * The id of the row of a call whose result has sources. Undefined if the row is unknown, or if the row at the call's index
+   * belongs to another call.
    */
   resultIdOf(call: MemberCall): Promise<string | undefined>
   /** Number of rounds that the loop of this message has in a run. */
@@ -66,7 +66,7 @@ interface Place {
   readonly ranges: readonly Range[]
 }
 
-/** Creates the state of an import before this process stores any of its messages. */
+/** Creates the state of an import. Called before this process stores messages of the import. */
 export function createStoredCalls(place: Place): StoredCalls {
   const rounds = new WeakMap<ClosedAssistantMessage, StoredRound>()
   /** Ids of the rows of calls that members work for, or whose results have sources. */

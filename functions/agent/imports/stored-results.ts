@@ -9,7 +9,8 @@ export interface StoredResults {
    */
   stored(message: ClosedMessage): void
   /**
-   * The id of the row of a call. Undefined if no earlier call of the import stored it, or if another call's row is at its index.
+   * The id of the row of a call. Undefined if no earlier call of the import stored the row, or if the row at the call's index
+   * belongs to another call.
    */
   idOf(call: MemberCall): Promise<string | undefined>
 }

@@ -54,8 +54,9 @@ export function nextStep(thread: OpenThread): Step {
 }
 
 /**
- * The calls of a crashed holder that a new holder closes as interrupted. They may have run and must not run twice. Calls of
- * idempotent tools stay open and are executed again. Calls that a member works for stay open, and the member resumes.
+ * Returns the running calls that a new holder closes as interrupted, because the former holder crashed. They may have run and
+ * must not run twice. Calls of idempotent tools stay open and are executed again. Calls that a member works for stay open, and
+ * the member resumes.
  */
 export function interruptedCalls(thread: OpenThread): ToolMessage[] {
   const isRepeatable = ({ id, toolName }: ToolMessage): boolean =>

@@ -136,7 +136,7 @@ export async function openMembers(state: RunState, thread: OpenThread, found: re
 export const agentNamed = ({ ports }: Pick<RunState, 'ports'>, name: string): Agent =>
   ports.agents.get(name) ?? absentAgent(name)
 
-/** Replaces an agent that is no longer configured. */
+/** Creates the placeholder for an agent that is no longer configured. It has no model and no tools. */
 export const absentAgent = (name: string): Agent => ({
   name,
   model: '',

@@ -40,7 +40,7 @@ export async function recordDecision(
 
 function takeAsDecided({ context }: RunState, decided: SessionContext): void {
   const { cut, summary } = context.decided
-  // After a new summary or truncation, all remaining messages are loaded.
+  // A new summary or truncation omits older messages, and all remaining messages are loaded.
   context.isWhole ||= decided.cut !== cut || decided.summary !== summary
   context.decided = decided
 }

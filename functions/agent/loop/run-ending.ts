@@ -135,8 +135,8 @@ function shown(cause: unknown): string {
 
 /**
  * Ends the run after an error if this process still holds the lease. It first waits for results that are being stored,
- * so that their calls end with the real outcome. If that fails, the lease is released, and the next holder marks the
- * calls as interrupted.
+ * so that their calls end with the real outcome. If the lease is lost or released during this wait, the next holder marks
+ * the calls as interrupted.
  */
 export async function stopAfter(state: HeldPhases, error: unknown): Promise<ReleasedPhase> {
   try {

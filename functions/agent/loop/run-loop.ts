@@ -213,7 +213,7 @@ function leaderEnds(state: RunState): ThreadEnds<EndedPhase> {
   }
 }
 
-/** A member's end is its last message. Its leader reads the result from it. */
+/** A member's end is its last message, from which the leader reads the result. */
 function memberEnds(state: RunState, member: OpenThread): ThreadEnds<'finished'> {
   return {
     steer: async () => undefined,
@@ -237,7 +237,7 @@ async function release(state: RunState): Promise<ReleasedPhase> {
 /** Maximum number of steering inputs that become messages between two rounds. Further ones wait for the next round. */
 const STEERED_AT_ONCE = 64
 
-/** Turns queued steering inputs into user messages of the current run, between two rounds and in their order. */
+/** Turns queued steering inputs into user messages of the current run, in the order of the inputs, between two rounds. */
 async function steerRun({ reads, writer, leader }: RunState): Promise<void> {
   if ((await writer.readHeader()).queued === 0) return
   await writer.settled() // Rule 3.

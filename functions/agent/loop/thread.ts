@@ -23,9 +23,9 @@ export interface Thread extends ParentNames {
    * member: all messages from its task on.
    */
   readonly messages: Message[]
-  /** Set for a member if the thread that delegated to it had searched the history before. */
+  /** Set for a member if the thread that delegated to it had searched the history before the delegate call. */
   readonly searched?: true
-  /** Its working members, by the id of the delegate call's row. */
+  /** The thread's working members, by the id of the delegate call's row. */
   readonly members: Map<string, OpenThread>
   /** Number of the round whose calls are refused, because the request has the tool choice `none`. */
   refusedRound?: number | undefined
@@ -86,7 +86,7 @@ export function* threadsOf<One extends Thread>(thread: One): Generator<One | Ope
   for (const member of thread.members.values()) yield* threadsOf(member)
 }
 
-/** Adds the tokens of the run's completions to its budget, including those of threads that have ended. */
+/** Counts the tokens of the run's completions, including those of ended threads, in the run's budget. */
 export function takeNote({ runId, budget }: Thread, messages: readonly Message[]): void {
   for (const one of messages)
     if (one.role === 'assistant' && one.runId === runId) budget.taken.set(one.id, totalTokens(one.usage ?? NO_USAGE))
@@ -95,13 +95,14 @@ export function takeNote({ runId, budget }: Thread, messages: readonly Message[]
 /** The key of summaries in `taken`; it sorts before every id. */
 const SUMMARIES = ''
 
-/** Adds the tokens of a summary that was made for the run to its budget. */
+/** Adds the tokens of one more summary of the run to the run's budget. */
 export const takeNoteOfSummary = ({ budget }: Thread, usage: Usage | undefined): void =>
   void budget.taken.set(SUMMARIES, (budget.taken.get(SUMMARIES) ?? 0) + totalTokens(usage ?? NO_USAGE))
 
 /**
- * Adds the tokens of all summaries of the run to its budget. They are the run's usage under the name `SUMMARY_AGENT`. An agent
- * may have this name, too. The tokens of its completions are subtracted here, because the budget counts them separately.
+ * Counts the tokens of all summaries of the run in the run's budget. They are the run's usage under the name `SUMMARY_AGENT`.
+ * An agent may have this name, too. The tokens of the agent's completions are subtracted here, because the budget counts them
+ * separately.
  */
 export function takeNoteOfSummaries(
   { runId, budget }: Thread,
@@ -151,7 +152,7 @@ export function roundOf(thread: Thread): RoundOfThread {
   return { runId: thread.runId, ...memberNames(thread), round: roundsOf(thread) }
 }
 
-/** Finds the call of a row and the message that contains it. The row has no arguments. */
+/** Finds the call of a row, and the message that contains the call. The row itself has no arguments. */
 export function callOf(thread: Thread, row: ToolMessage): { asked: AssistantMessage; call: ToolCall } {
   const asked = thread.messages.find((message) => message.id === row.assistantMessageId)
   const call = asked?.role === 'assistant' ? asked.toolCalls[row.sequence] : undefined

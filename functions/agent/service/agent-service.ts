@@ -185,8 +185,8 @@ export interface AgentService {
     options: AppendOptions,
   ): Promise<Appended>
   /**
-   * Copies a log up to and including a message into a new session. Continues where an earlier call stopped. Returns how
-   * many messages it has copied.
+   * Copies a log into a new session, up to and including the message `through`. Continues where an earlier call stopped.
+   * Returns how many messages it has copied.
    */
   copyLog(from: SessionKey, through: string, to: Session): Promise<number>
   /** The agent's tools that this server implements, without those of its MCP servers. */

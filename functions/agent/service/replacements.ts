@@ -64,8 +64,8 @@ async function requireRun(reader: LogReader, key: SessionKey, id: string): Promi
 }
 
 /**
- * Returns the input of a run. Inputs that steered the run are parts of it, in order. Undefined for a run that began
- * without an input.
+ * Returns the input of a run, followed by the parts of the inputs that steered the run, in order. Undefined for a run that
+ * began without an input.
  */
 async function inputOf(reader: LogReader, key: SessionKey, run: Run): Promise<RunInput | undefined> {
   // A run that was cancelled in the queue still has its input.

@@ -139,7 +139,8 @@ async function execute(
   stopping: Stops,
   started: StartedRun | undefined,
 ): Promise<ReleasedPhase['phase']> {
-  // Runs that start after the hand-off are not handed off.
+  // `handOff` does not return the session of a run that starts after its call. If such a run is handed off too, another
+  // process gets a hint.
   const isUnknown = stopping.afterRound.signal.aborted
   // Imported with the first run: a process that only serves reads may never execute one.
   const [{ openRun }, { executeRun }] = await Promise.all([

@@ -43,10 +43,10 @@ interface Dependencies {
 }
 
 /**
- * Finds the work that lost hints and crashed processes left, in this order: sends hints for due sessions, continues
- * deletions, deletes expired sessions, and migrates sessions of an earlier version. Each kind of work gets a share of
- * the time. A served session is postponed behind those not served yet. Work left at `deadline` (milliseconds since
- * 1970) is done by the next sweep.
+ * Finds work that remains, for example because a hint was lost or a process crashed. Sends hints for due sessions,
+ * continues deletions, deletes expired sessions, and migrates sessions of an earlier version, in this order. Each kind
+ * of work gets a share of the time. A served session is postponed behind those not served yet. The next sweep does the
+ * work that remains at `deadline` (milliseconds since 1970).
  */
 export async function sweep(ports: Dependencies, deadline = Infinity): Promise<void> {
   const dependencies = inTime(ports)
@@ -136,8 +136,8 @@ async function expireAll(dependencies: Dependencies, deadline: number): Promise<
 }
 
 /**
- * Yields the sessions that `read` finds, page by page and each once. Ends when a page is not full or has no new
- * session.
+ * Yields pages of the sessions that `read` finds. Each session is yielded once. Ends when a page is not full or has no
+ * new session.
  */
 async function* unseenPages<Found>(
   read: (limit: number) => Promise<readonly Found[]>,

@@ -14,7 +14,7 @@ import { requestCompletion } from '../loop/model/complete.ts'
 import { countTitles } from '../loop/model/unstored-usage.ts'
 import type { LoopDependencies } from '../loop/run-state.ts'
 
-/** Timeout of a title. */
+/** Timeout for requesting a title. */
 const TITLE_MS = 60_000
 
 /**
@@ -60,7 +60,7 @@ async function askForTitle(dependencies: LoopDependencies, key: SessionKey, work
   await sessions.recordTitle(key, { work: made, account, ...definedFields({ title }) })
 }
 
-/** The first input of the session's first completed run, and its answer; undefined if this is a later run. */
+/** The first input of the session's first completed run, and its answer; undefined if `run` is a later run. */
 async function firstExchange(
   { reader }: LoopDependencies,
   key: SessionKey,

@@ -32,7 +32,7 @@ export function createSlackEndpoint({
   takeEvent,
   takeInteraction,
 }: EndpointDependencies): InboundEndpoint {
-  /** Rejects with `TooLong` when Slack stops waiting for the response; the work itself continues. */
+  /** Rejects with `TooLong` shortly before Slack stops waiting for the response; the work itself continues. */
   async function inTime(taking: Promise<void>): Promise<void> {
     const taken = new AbortController()
     const tooLong = clock.sleep(ACK_TIMEOUT_MS, taken.signal).then(() => {

@@ -2,7 +2,7 @@
 export interface SlackSettings {
   readonly tenant: string
   readonly agent: string
-  /** Whether messages of a known thread are inputs without a mention. */
+  /** Whether messages of a known thread are inputs even if they do not mention the bot. */
   readonly followUps: boolean
   readonly allow: { readonly channels?: readonly string[]; readonly users?: readonly string[] }
   /** People who may decide on approvals, besides the author of the message. */

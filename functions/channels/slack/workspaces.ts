@@ -29,7 +29,7 @@ export interface WorkspaceDependencies {
   readonly filled: (token: string) => Promise<string>
 }
 
-/** The workspaces of the settings, and the workspace of the bot's token. Slack is asked once for each token. */
+/** Creates the lookup of workspaces: those of the settings, and that of the bot's token. Slack is asked once for each token. */
 export function createWorkspaces({ api, settings, botToken, filled }: WorkspaceDependencies): Workspaces {
   const asked = new Map<string, Promise<Own>>()
 

@@ -135,9 +135,9 @@ interface Remembered {
 }
 
 /**
- * Runs `accept`. If the delivery is rejected, forgets it, because a repetition needs a new session if this session is
- * deleted later. If the session is deleted already, the delivery may have been accepted earlier. Such a delivery is
- * remembered, so that a repetition starts nothing.
+ * Runs `accept`. If the delivery is rejected, forgets it, because a repetition needs a new session if the delivery's
+ * session is deleted later. If that session is deleted already, the delivery may have been accepted earlier. Such a
+ * delivery is remembered, so that a repetition starts nothing.
  */
 async function forgettingRefused<Result>(
   { received, deletion }: Pick<WebhookDependencies, 'received' | 'deletion'>,

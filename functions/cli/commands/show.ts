@@ -51,7 +51,7 @@ async function showAround(
   if (sides.length > 0) note(`There is more ${sides.join(' and ')}: a larger --limit, or another --around, shows it.\n`)
 }
 
-/** Shows this many of a session's newest messages, oldest first, and returns them. */
+/** Shows the newest messages of a session, at most `limit`, oldest first. Returns the shown messages. */
 export async function showNewest(
   client: Client,
   session: string,

@@ -11,7 +11,7 @@ import { Failed, NEEDS_ATTENTION } from '../input.ts'
 import { print } from '../terminal.ts'
 
 interface TestOptions {
-  /** The address of the program. If absent, the program on this machine. */
+  /** The address of the program. If absent, the delivery is sent to the program on this machine. */
   readonly url?: string | undefined
   /** The path of a file with the body. If absent, the body has a value at each place that the settings use. */
   readonly body?: string | undefined

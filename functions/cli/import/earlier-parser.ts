@@ -22,7 +22,7 @@ export function storedEarlier(parser: unknown): number | undefined {
   return count === undefined ? undefined : Number(count)
 }
 
-/** A file's conversation after an earlier parser has stored its first messages. */
+/** A file's conversation, of which an earlier parser has stored the first messages. */
 export interface Continued {
   /**
    * The messages that were stored, followed by the messages that the newest parser reads. Positions are counted over
@@ -34,8 +34,8 @@ export interface Continued {
 }
 
 /**
- * Continues a session after an earlier parser has stored its first messages; `stored` is their number. These messages
- * stay unchanged, and nothing is inserted between them. A message equals a stored one if line, role and call are equal.
+ * Continues a session of which an earlier parser has stored the first `stored` messages. These messages stay unchanged,
+ * and nothing is inserted between them. A message equals a stored one if line, role and call are equal.
  */
 export function continueEarlier(session: FileSession, stored: number): Continued {
   if (session.earlier === undefined || stored === 0) return { session, dropped: [] }

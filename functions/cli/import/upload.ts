@@ -243,8 +243,8 @@ async function create(client: Client, session: FileSession, owner?: string): Pro
 }
 
 /**
- * Explains the error `session_not_found` of a session whose id could not be used for a new session. The id belongs to
- * another owner, or to a session that was deleted less than 30 days ago.
+ * Awaits the response, and explains the error `session_not_found`. The error means that the session's id cannot be used
+ * for a new session: it belongs to another owner, or to a session that was deleted less than 30 days ago.
  */
 async function seen<Response>(response: Promise<Response>): Promise<Response> {
   try {

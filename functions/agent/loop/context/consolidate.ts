@@ -14,9 +14,10 @@ import { countSummaries } from '../model/unstored-usage.ts'
  * Runs before the first request of a run that has an input. Warns when the conversation is nearly too long, and
  * summarises its older part when it is too long.
  *
- * The summary takes effect when it is stored, in one write with its token usage. A failed summary changes nothing: the
- * turn continues without a retry. Returns the notices that followers have not received yet; they are recorded with the
- * decision of the first request. Returns undefined when the summary was cut off: another process starts it again.
+ * The summary takes effect when it is stored, in one write with its token usage. If the summary fails, the context stays
+ * unchanged, and the turn continues without a retry. The usage of completed parts is counted, and followers get a
+ * warning. Returns the notices that followers have not received yet; they are recorded with the decision of the first
+ * request. Returns undefined when the summary was cut off: another process starts it again.
  */
 export async function consolidateIfDue(
   state: RunState,

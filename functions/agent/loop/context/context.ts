@@ -33,7 +33,7 @@ const PAGE = 500
 const PAGE_CHARACTERS = 1_000_000
 /** Share of the context that a request may fill. The token estimate may be a few per cent too low. */
 const FULL = 0.95
-/** The lower limit for a request that follows a write anyway. A later truncation in the same run would cost another write. */
+/** Smaller share for a request that follows a write anyway. A later truncation in the same run would cost another write. */
 const SOON_FULL = 0.75
 
 /** Reads pages of a log. */
@@ -123,7 +123,7 @@ const movedMediaOf = (
   decided: SessionContext,
 ): SessionContext['media'] => (images === 'note' ? undefined : movedMedia(messages, images.reattach, decided))
 
-/** Builds the request after images have left the media window. */
+/** Returns the data for a request whose media window has moved, with a new estimate of the tokens. */
 function withMedia(of: Requested, media: NonNullable<SessionContext['media']>): Requested {
   const { scale } = measure(of)
   const before = { ...of.context.decided, media }
@@ -225,8 +225,8 @@ export async function* readBack(
 }
 
 /**
- * Builds the next request of a thread so that it fits the context. When this resolves, its decision and the notices are
- * stored.
+ * Builds the next request of a thread so that it fits the context. The decision about the request and the notices are
+ * stored before the promise resolves.
  */
 export async function fittingRequest(
   state: RunState,

@@ -131,7 +131,7 @@ const withRepairs = (decided: SessionContext, { agent }: Thread, repairs: Repair
   repairs: { ...decided.repairs, [fullModelName(agent.model)]: repairs },
 })
 
-/** The parts of a request that a repair may change. */
+/** Returns the parts of a request that a repair may change, as a text for comparison. */
 function formOf(request: ModelRequest): string {
   const wire = toWireRequest(request, undefined).request
   const describesFormat = request.responseFormat !== undefined && request.describesFormat === true

@@ -74,7 +74,8 @@ interface Dependencies {
   /** Counts the usage of a request that was cut off. */
   count(usage: Usage, model: string): Promise<void>
   /**
-   * Records the limits of models that a refusal shows, before the next request. If absent, they are recorded with the summary.
+   * Called before the next request, to record limits of models that a refusal shows. Without this function, the limits are
+   * recorded with the summary.
    */
   learn?(limits: Limits): Promise<void>
 }

@@ -4,7 +4,7 @@ import { DELEGATE_TOOL } from '../../../domain/runs/team.ts'
 import type { Tool } from '../../../ports/tool.ts'
 import { parseArguments } from '../tools/tool-call.ts'
 
-/** Length, in characters, of the part of a member's instructions that introduces it to the leader. */
+/** Length, in characters, of the part of a member's instructions that introduces the member to the leader. */
 const INTRODUCED = 200
 
 /** The arguments of a delegate call. */

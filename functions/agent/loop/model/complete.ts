@@ -114,7 +114,7 @@ async function askWithPolicy(
   return restart('require_tool', { thread, tools, toolChoice: demanded })
 }
 
-/** Warns once in a run that media can no longer be read. */
+/** Warns followers, once per run, about media that can no longer be read. */
 async function warnOfMissing(state: RunState, missing: readonly RequestMedia[]): Promise<void> {
   if (missing.length === 0) return
   const names = missing.map(({ filename, type }) => filename ?? type)

@@ -43,7 +43,7 @@ export const instructionsOf = (
   return own?.trim() === '' ? undefined : own
 }
 
-/** A session whose instructions are replaced by those of the run, if the run has any. */
+/** Returns the session with the instructions of the run, if the run has any. */
 export const instructed = (
   { instructions: own }: Pick<Run, 'instructions'>,
   { instructions }: Pick<Session, 'instructions'>,

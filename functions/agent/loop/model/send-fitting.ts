@@ -77,7 +77,10 @@ async function mayTrySmaller(state: RunState, asked: Asked): Promise<boolean> {
   return !isInRepair(state, asked) && !hasRefusedMessages(state, asked)
 }
 
-/** Returns the refused request in its next form. Rejects with an error that names the message if no form is left. */
+/**
+ * Returns the refused request in its next form. If no form is left, rejects with an error that names the message that the
+ * provider means.
+ */
 async function repairOrFail(state: RunState, asked: Asked, error: ModelError, failed: unknown): Promise<SizedRequest> {
   const { refusalOfMessage, repairedRequest } = await repairs()
   const repaired = await repairedRequest(state, asked, error)

@@ -106,7 +106,7 @@ const warning = (thread: Thread, code: WarningCode, detail: string): NewNotice =
   ...memberNames(thread),
 })
 
-/** The text of an answer, as clients join it. */
+/** Joins the text parts of an answer, as clients do. */
 const textOf = (parts: readonly AssistantPart[]): string =>
   parts.map((part) => (part.type === 'text' ? part.text : '')).join('')
 

@@ -11,7 +11,7 @@ const PAGE = 200
 
 /**
  * Decides about citations at the end of a completed run, under the policy `cited`. The decision is stored with the end.
- * Empty if the turn has no sources and its final completion cites none.
+ * Returns an empty object if the turn has no sources and its final completion cites none.
  */
 export async function citationsAtEnd(
   state: RunState,

@@ -90,8 +90,8 @@ interface TimeForChecks {
 }
 
 /**
- * The time limit for the checks of a round. The signal aborts when that time is over or the run must stop. Until `end`
- * is called, the work does not count as stalled.
+ * Starts the time limit for the checks of a round. The returned signal aborts when the time is over or the run must stop.
+ * Until `end` is called, a watchdog with the same time runs, so that waiting for the checks does not count as stalled.
  */
 export function timeForChecks({ writer, ports: { clock } }: RunState): TimeForChecks {
   const [over, ended] = [new AbortController(), new AbortController()]

@@ -14,7 +14,7 @@ import { parseArguments } from './tool-call.ts'
 const CHECK_MS = 250
 /** Maximum number of timed-out checks of a run. After that, no check of the run is started. */
 const MAX_TIMEOUTS = 4
-/** After a check, the next check of the same tenant waits for this multiple of the check's duration. */
+/** The wait between two checks of one tenant, as a multiple of the first check's duration. */
 const REST = 3
 /** Minimum duration of a check, in milliseconds, that causes a wait. */
 const SHORT_MS = 10

@@ -78,15 +78,15 @@ export async function executeCall(
 const outcomeOf = (name: string, output: unknown): CallOutcome =>
   isToolOutput(output) ? { status: 'completed', ...output } : failure(`${name} gave no text`)
 
-/** Waits for the late result of a call whose run must end. After a lost lease, the result could not be stored. */
+/** Waits for the late result of a call whose run must end. Does not wait if the lease was lost: no result can be stored then. */
 async function late(running: Promise<unknown>, { signal }: ToolContext, error: unknown): Promise<unknown> {
   if (!signal.aborted || signal.reason instanceof LeaseLost) throw error
   return withinTime(GRACE_MS, 'the call', () => running)
 }
 
 /**
- * Parses the arguments; an empty text means no arguments. Returns undefined if they are not JSON or exceed its size
- * limits: then no tool is executed.
+ * Parses the arguments; an empty text means no arguments. Returns undefined if the text is not JSON, is nested too deep or
+ * has too many values: then no tool is executed.
  */
 export const parseArguments = (raw: string): Json | undefined => withPlainNumbers(exactArguments(raw))
 

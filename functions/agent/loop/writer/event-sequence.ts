@@ -29,7 +29,7 @@ export function createEventSequence(generation: number, emit: (event: RunEvent) 
     settled = promise
     try {
       const { result, events } = await write({ generation, number })
-      // Log readers wait for a missing position, so a position whose write stored nothing is used again.
+      // If the write stored nothing, its position is used again, because log readers wait for a missing position.
       if (events === undefined && next === number + count) next = number
       await before
       for (const event of events ?? []) emit(event)

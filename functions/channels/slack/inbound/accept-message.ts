@@ -61,8 +61,8 @@ async function isAddressed(
 
 /**
  * Accepts a message for its thread's session, durably and once, however often Slack delivers it. Slack itself is not
- * called. A message for which data must be read from Slack, and all later messages of its thread, wait in the outbox
- * (decision record 29).
+ * called. If data for a message must be read from Slack, the message waits in the outbox, and so do later messages of its
+ * thread (decision record 29).
  *
  * A message for a deleted session is not accepted, and the thread gets a notice. A message for another owner's session is
  * ignored. Rejects with `tenant_budget_used_up`.

@@ -5,8 +5,8 @@ import type { Outbox } from '../../../ports/outbox.ts'
 import { REPLY_KIND } from './submit-message.ts'
 
 /**
- * Maximum age of a row for which the store certainly has the idempotency key of the row's run. The store keeps a key
- * for 24 hours.
+ * Maximum age of a row at which the store certainly still has the idempotency key of the row's run. The store keeps a
+ * key for 24 hours.
  */
 const KEY_KNOWN_MS = 23 * 3_600_000
 /** Largest difference between the clocks of two processes. */

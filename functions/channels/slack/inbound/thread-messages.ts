@@ -60,7 +60,7 @@ interface ReadThread {
   readonly messages: ThreadMessage[]
   /** Number of older messages that were read and dropped. */
   readonly omitted: number
-  /** Whether reading stopped before the newest message within the bounds. */
+  /** Whether the read stopped before it reached the newest message within the bounds. */
   readonly isCutOff: boolean
 }
 
