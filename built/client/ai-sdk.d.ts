@@ -23,13 +23,13 @@ export type ChatTransportOptions = CommonOptions & ({
     readonly key?: string | undefined;
     readonly token?: undefined;
 }
-/** Returns the key or token of each request. */
+/** Returns the key or token for each request. */
  | {
     readonly key?: undefined;
     readonly token: () => Promise<string>;
 });
 export type ChatTransport<Message extends UIMessage = UIMessage> = Transport<Message>;
-/** `new` is optional. */
+/** Creates a transport, with or without `new`. */
 interface ChatTransportFactory {
     new <Message extends UIMessage = UIMessage>(options: ChatTransportOptions): ChatTransport<Message>;
     <Message extends UIMessage = UIMessage>(options: ChatTransportOptions): ChatTransport<Message>;

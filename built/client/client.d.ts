@@ -44,7 +44,7 @@ export declare function createClient(options: ClientOptions): {
     search: (query: SearchQuery, rest?: Options) => Promise<SearchPage>;
     readUsage: (query?: Queries['readUsage'], rest?: Options) => Promise<UsagePage>;
     /**
-     * Sends an input and responds as soon as it is durable. To repeat an input, pass the `key` of its first attempt.
+     * Sends an input, and resolves as soon as the input is durable. To repeat an input, pass the `key` of its first attempt.
      */
     sendMessage: (session: string, body: NewMessage, { key }?: {
         readonly key?: string;

@@ -66,7 +66,7 @@ function runRequests(send, json) {
     }
     return {
         /**
-         * Sends an input and responds as soon as it is durable. To repeat an input, pass the `key` of its first attempt.
+         * Sends an input, and resolves as soon as the input is durable. To repeat an input, pass the `key` of its first attempt.
          */
         sendMessage: (session, body, { key = newKey() } = {}) => json('POST', `${pathOf(session)}/messages`, { body, headers: { ...ASYNC, 'idempotency-key': key } }),
         streamMessage: (session, body, follow = {}) => streamOf(session, `${pathOf(session)}/messages`, body, follow),

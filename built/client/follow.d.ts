@@ -17,12 +17,12 @@ export type OpenEvents = (at: {
     readonly after?: string | undefined;
 }, signal: AbortSignal | undefined) => Promise<Response>;
 /**
- * Yields a run's events until the run ends or pauses. Each stored event is yielded once. A pause that was already
- * resumed is yielded as an ordinary event.
- * If the connection is lost, it reconnects with the last id, until `signal` aborts. Before deltas that the new
- * connection repeats, it yields `round.restarted`.
+ * Yields a run's events until the run ends or pauses. Each stored event is yielded once. If the run has already resumed
+ * after a pause, that pause is yielded as an ordinary event.
+ * Reconnects with the last id if the connection is lost, until `signal` aborts. Before deltas that the new connection
+ * repeats, yields `round.restarted`.
  * Throws an `ApiProblem` if a retry cannot help, or if a 429 response asks for a wait of more than ten seconds. Before
- * the first event, it also throws after three 429 responses in a row.
+ * the first event, also throws after three 429 responses in a row.
  */
 export declare function followEvents(open: OpenEvents, options: FollowOptions & {
     readonly run?: string;
@@ -31,5 +31,5 @@ export declare function followEvents(open: OpenEvents, options: FollowOptions & 
 export declare const isFinal: (error: unknown) => boolean;
 /** Milliseconds to wait before the next attempt. */
 export declare function waitOf(reason: unknown, failures: number): number;
-/** Resolves early when the signal aborts. */
+/** Resolves after `ms` milliseconds, or earlier if the signal aborts. */
 export declare function pause(ms: number, signal?: AbortSignal): Promise<void>;

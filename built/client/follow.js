@@ -12,12 +12,12 @@ const MAX_OUTAGE_WAIT_MS = 60_000;
 const MAX_FIRST_RETRIES = 2;
 const ENDS = ['run.completed', 'run.failed', 'run.cancelled'];
 /**
- * Yields a run's events until the run ends or pauses. Each stored event is yielded once. A pause that was already
- * resumed is yielded as an ordinary event.
- * If the connection is lost, it reconnects with the last id, until `signal` aborts. Before deltas that the new
- * connection repeats, it yields `round.restarted`.
+ * Yields a run's events until the run ends or pauses. Each stored event is yielded once. If the run has already resumed
+ * after a pause, that pause is yielded as an ordinary event.
+ * Reconnects with the last id if the connection is lost, until `signal` aborts. Before deltas that the new connection
+ * repeats, yields `round.restarted`.
  * Throws an `ApiProblem` if a retry cannot help, or if a 429 response asks for a wait of more than ten seconds. Before
- * the first event, it also throws after three 429 responses in a row.
+ * the first event, also throws after three 429 responses in a row.
  */
 export async function* followEvents(open, options) {
     const { signal, onLost } = options;
@@ -79,7 +79,7 @@ export function waitOf(reason, failures) {
     const asked = reason instanceof ApiProblem ? Math.min(MAX_OUTAGE_WAIT_MS, reason.retryAfterMs ?? 0) : 0;
     return Math.max(asked, Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(failures, 10)));
 }
-/** Resolves early when the signal aborts. */
+/** Resolves after `ms` milliseconds, or earlier if the signal aborts. */
 export function pause(ms, signal) {
     return new Promise((resolve) => {
         const done = () => {

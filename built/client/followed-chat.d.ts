@@ -1,6 +1,6 @@
 import type { UIMessageChunk } from 'ai';
 import type { StoppedRequest } from './stop-run.js';
-/** The AI SDK recognises a lost connection by its type and the word `network`. */
+/** The AI SDK recognises a lost connection by a `TypeError` whose message contains the word `network`. */
 export declare const BROKEN = "network error: the stream ended before its run did";
 /**
  * Sends the request and returns the chunks of its run; undefined if no run is in progress. If `abortSignal` aborts,

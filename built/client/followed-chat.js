@@ -1,7 +1,7 @@
 import { expectType } from './problem.js';
 import { sentEvents } from './sse.js';
 const NO_CONTENT = 204;
-/** The AI SDK recognises a lost connection by its type and the word `network`. */
+/** The AI SDK recognises a lost connection by a `TypeError` whose message contains the word `network`. */
 export const BROKEN = 'network error: the stream ended before its run did';
 /**
  * Sends the request and returns the chunks of its run; undefined if no run is in progress. If `abortSignal` aborts,
