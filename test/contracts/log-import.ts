@@ -131,7 +131,7 @@ export function logImportContract(engine: Engine): void {
       }
     })
 
-    test('prevents a continue of the failed run before it, which is no longer the last run', async () => {
+    test('prevents that a failed run is continued, because the imported run follows it', async () => {
       for (const startAs of [undefined, fresh('owner')]) {
         const fixture = await openFixture(stores)
         const { lease } = await startRun(fixture)

@@ -23,7 +23,7 @@ const WAYS = isWhole ? RETELLINGS : RETELLINGS.slice(0, 1)
 /** Time limit of a measurement. It takes a minute on an idle machine. */
 const MEASURING_MS = 1_800_000
 const CLEAN = 'clean'
-/** In this variant, earlier runs have searched for every event and described it, three times in each of these ways. */
+/** In this variant, earlier runs have repeated every event three times in each of `WAYS`. */
 const RETOLD = 'retold'
 
 withEngines(['opensearch'], ({ opensearch }) => {

@@ -65,8 +65,8 @@ interface Depth {
 
 const USUAL: Depth = { dense: 150, enough: 40, scored: 100 }
 /**
- * Larger limits for a search whose results are mostly self-references. The events that self-references repeat may rank
- * below them, or use other words.
+ * Larger limits for a search whose results are mostly self-references. The original events may
+ * rank below the self-references that repeat them, or use other words.
  */
 const RESCORE_DEPTH: Depth = { dense: 800, enough: Infinity, scored: 1_000 }
 
