@@ -13,8 +13,8 @@ import type { Engine, Stores } from './stores.ts'
 const LONG = '𐐷'.repeat(150_000)
 
 /**
- * Fills one item of a session up to its limit. Returns the log's last id after these writes. If the item belongs to the
- * end of the run, returns that end, and the caller stores it.
+ * Fills one item of a session up to its limit. Returns the log's last id after these writes. If the item is part of
+ * a run's end, returns a `RunEnd` that the caller must store.
  */
 type ToLimit = (fixture: SessionFixture, lease: Lease) => Promise<string | undefined | RunEnd>
 

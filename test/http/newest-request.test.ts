@@ -72,7 +72,7 @@ describe('a handoff between agents of the client', () => {
     await ask(undefined, { tools: [chatTool('refund')] })
     await ask(undefined, { tools: [] })
     expect(harness.requests.map(({ instructions }) => instructions)).toEqual(['Triage.', 'Triage.', 'Triage.'])
-    // A request whose history has calls declares their tools.
+    // If the history has calls, the request must declare their tools.
     expect(harness.requests.map(({ toolChoice }) => toolChoice)).toEqual(['auto', 'auto', 'none'])
   })
 

@@ -27,7 +27,7 @@ export interface FoundCall {
 }
 
 /**
- * Tracks the open rounds of an imported log: one per loop. The leader has a loop, and each call that a member works for has one.
+ * Tracks the open rounds of an imported log: one per loop. The leader has a loop, and each delegate call has a loop of its own.
  * If a loop continues while calls are open, these calls never got a result.
  */
 export interface OpenRounds {

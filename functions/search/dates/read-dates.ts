@@ -137,7 +137,7 @@ function dayOf(year: number | undefined, month: number, day: number, today: Day)
   return from && { from, to: addDays(from, 1) }
 }
 
-/** Opens one end of a date that follows a preposition, as in "since 3 March" and "before 2025". */
+/** Returns an open-ended period for a date that follows a preposition, as in "since 3 March" and "before 2025". */
 function withPreposition(text: string, mention: DateMention): DateMention {
   const before = PREPOSITION.exec(text.slice(0, mention.start))
   const word = before?.groups?.['word'] ?? LEADING.exec(text.slice(mention.start, mention.end))?.groups?.['word']

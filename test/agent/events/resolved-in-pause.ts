@@ -37,7 +37,7 @@ export const RESOLUTIONS = [
   { toolCallId: 'c', approve: true },
 ] as const
 
-/** The events of that run from its pause on, as types and as calls that end. */
+/** The events of that run since its pause. The end of a call is shown by the id of the call, other events by their type. */
 export const EVENTS_OF_PAUSE = ['run.paused', 'a', 'b', 'run.resumed', 'c', 'message.completed', 'run.completed']
 
 /** Plays that run. Returns its live events, those that are derived from the log, and the live events from its pause on. */

@@ -31,7 +31,7 @@ test('an imported turn stores at most 32 MB of loop names', () => {
   expect([roundOf('32:'), roundOf('0:')]).toEqual([1, 0])
 })
 
-test('the rest of an imported turn remembers the rounds of its newest loops after their steps are stored', async () => {
+test('after the steps of an imported turn are stored, the import keeps the rounds of its newest loops', async () => {
   const moved = createLoops<number>()
   const begun: BegunTurn = { turn: 0, holds: 'rest', moved }
   const numbered = async (first: number): Promise<ReturnType<typeof createStepRounds>> => {

@@ -39,7 +39,7 @@ async function rolesOf({ client }: Served, session: string): Promise<string> {
 
 /**
  * Features of each format, with the real packages over real HTTP. The tests call `served` before each request, because another
- * program may have replaced the last one.
+ * program may serve the address by then.
  */
 export function declareFacades(served: () => Served): void {
   test('a Chat Completions conversation without a session name remains one session across processes, with tools, images and errors', async () => {

@@ -228,7 +228,7 @@ describe('runs', () => {
     await expectJson(harness, 404, 'GET', '/v1/sessions/s/runs/nothing')
   })
 
-  test('merged into another run list the messages of that run, with both inputs', async () => {
+  test('that were merged into another run show its messages, with both inputs', async () => {
     const { promise, resolve } = Promise.withResolvers<void>()
     const slow = makeTool('slow', async () => promise.then(() => ({ text: 'ok' })))
     await open({ script: [{ calls: [{ id: 'c1', name: 'slow' }] }, { text: 'both' }], tools: [slow] })
