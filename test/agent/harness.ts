@@ -64,7 +64,7 @@ export interface Harness {
     content: string | Submission['parts'],
     options?: { clientTools?: readonly ClientTool[]; onBusy?: OnBusy; settings?: RequestSettings },
   ): Promise<string>
-  /** Resolves with the run in its terminal event. */
+  /** Waits until the stream of the run's events ends. Resolves with the run that the last event contains. */
   settled(runId: string): Promise<Run>
   log(): Promise<readonly Message[]>
   /** Opens a second process, with its own worker and bus, on the same stores. */
@@ -73,7 +73,7 @@ export interface Harness {
   close(): Promise<void>
 }
 
-/** Team members by name. A member that no other member names works for the default agent. */
+/** Team members by name. A member works for the default agent unless another member lists its name. */
 type Team = { readonly [name: string]: TeamMember }
 
 /** Opens the loop on real SQLite and disk, with a scripted model and the given tools. */

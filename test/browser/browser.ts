@@ -68,7 +68,7 @@ export async function openBrowser(env: Readonly<Record<string, string>> = {}): P
       }
     },
     async close() {
-      // Handlers that still answer a request of a page fail when the page closes.
+      // A handler that is still answering a request fails if its page closes, so handlers are removed first.
       const pages = browser.contexts().flatMap((context) => context.pages())
       await Promise.all(pages.map((page) => page.unrouteAll({ behavior: 'ignoreErrors' })))
       await browser.close()

@@ -62,7 +62,7 @@ describe.each(['light', 'dark'] as const)('in %s colours', (colorScheme) => {
     await expectNoFaults(page)
   })
 
-  test('axe reports no faults in a call, its output, a changing title and two dialogs', async () => {
+  test('axe reports no faults in a call, its output, the field of the title, and two dialogs', async () => {
     const page = await opened.show('/sessions/tour', { colorScheme })
     await page.getByText('demo_report()').click()
     await page.getByRole('button', { name: 'Open output' }).click()

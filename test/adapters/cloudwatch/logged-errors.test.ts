@@ -26,7 +26,10 @@ interface Query {
   readonly nextToken?: string
 }
 
-/** Starts a CloudWatch Logs server at wire level, which returns pages of events, oldest first. Returns its queries. */
+/**
+ * Starts a CloudWatch Logs server at wire level. The server returns pages of events, oldest first. Returns the list to which
+ * the server adds each query.
+ */
 async function startLogs(groups: Readonly<Record<string, readonly number[]>>): Promise<Query[]> {
   const asked: Query[] = []
   server = createServer((request, response) => {

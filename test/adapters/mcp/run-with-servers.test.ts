@@ -191,7 +191,7 @@ describe('a run with MCP servers', () => {
     ])
   })
 
-  test('learns from the servers and the settings which calls may be repeated after a crash', async () => {
+  test('the servers and the settings decide which calls may be repeated after a crash', async () => {
     const { url } = await server(['look', 'buy', 'pay'])
     const registry = createMcpToolRegistry({
       list: { open: async () => new Map() },

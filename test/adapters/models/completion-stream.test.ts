@@ -5,7 +5,7 @@ import { readCompletion } from '../../../functions/adapters/models/completion-st
 import { toModelError } from '../../../functions/adapters/models/errors/model-error.ts'
 import type { ModelEvent } from '../../../functions/ports/model.ts'
 
-/** Yields a stream that ends with this finish reason in the middle of a call. */
+/** Yields the parts of a stream that ends in the middle of a call, with this finish reason. */
 async function* cutWithinCall(
   unified: 'length' | 'tool-calls' | 'content-filter' | 'error',
 ): AsyncIterable<LanguageModelV4StreamPart> {

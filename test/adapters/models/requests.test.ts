@@ -40,7 +40,7 @@ const messagesOf = (body: Body): unknown[] => (body['messages'] ?? body['input']
 
 const toolChoiceOf = (body: Body): unknown => body['tool_choice'] ?? (body['toolConfig'] as Body)['toolChoice']
 
-/** Returns a model of the provider that accepts a temperature. For the newest models, the packages omit it. */
+/** Returns the provider's model that accepts a temperature. For the newest models, the packages omit the temperature. */
 function plainModel({ name, model }: Provider): string {
   const plain: { readonly [provider: string]: string } = {
     openai: 'openai/gpt-4.1',

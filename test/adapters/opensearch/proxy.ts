@@ -59,7 +59,7 @@ export async function startProxy(target: string): Promise<Proxy> {
   }
 }
 
-/** Forwards a request. A GET with a body is sent as POST, because `fetch` cannot send it. OpenSearch accepts both. */
+/** Forwards a request. `fetch` cannot send a GET with a body, so it is sent as POST. OpenSearch accepts both methods. */
 async function forward(
   target: string,
   { method, path }: ProxiedRequest,

@@ -87,7 +87,7 @@ withEngines(['s3'], ({ s3 }) => {
     await strip(strippingOf('s39'))
     await strip(strippingOf('nothing'))
     expect(most).toBe(4)
-    // A changed batch is read twice: for the change, and for its remaining records.
+    // A batch is read to find its subjects, again if it must change, and once more after the change.
     const times = (name: string): number => read.filter((one) => one === name).length
     for (let batch = 0; batch < BATCHES; batch++)
       expect(times(`batch-${batch}`), `batch-${batch}`).toBeLessThanOrEqual(batch === 7 || batch === 39 ? 3 : 1)

@@ -82,7 +82,7 @@ test('a consumer gets events of its own session only, and none after it has clos
   expect((await closed.next(1)).events).toEqual([])
 })
 
-test('a consumer stops waiting for events on an event, on close, and after its timeout', async () => {
+test('a wait for events ends when an event arrives, when the consumer closes, and at its timeout', async () => {
   const bus = createEventBus()
   const [emitted, closed, waiting] = [
     bus.subscribe(key),

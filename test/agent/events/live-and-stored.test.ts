@@ -73,7 +73,7 @@ test('the holder emits the end of a resolved call that it read, but did not reco
       },
     ],
     tools: [tool],
-    // The cancel arrives after the holder has read the row of the resolved call, when it reads the run's newest request.
+    // The holder reads the row of the resolved call, then the run's newest request. The cancel arrives during this second read.
     change: (ports) => ({
       ...ports,
       reader: {

@@ -45,7 +45,7 @@ test('an import succeeds after an import with the same ids has crashed', async (
       },
     }),
   })
-  // Written by a machine whose clock is an hour ahead.
+  // The first run is written by a machine whose clock is an hour ahead.
   await harness.settled(await harness.submit('one'))
   ahead = 0
   const { service, session } = harness

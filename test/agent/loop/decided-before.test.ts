@@ -39,7 +39,7 @@ const media = (request: ModelRequest | undefined): string[] =>
   )
 const isCut = (request: ModelRequest | undefined): boolean => bytes(request).includes(CUT_NOTE)
 
-/** Lets another process take over the run during its request, and repeat the request. Returns both requests. */
+/** Aborts the current request of the run. Another process then takes over and repeats the request. Returns both requests. */
 async function takenOver(run: string): Promise<[ModelRequest | undefined, ModelRequest | undefined]> {
   const other = harness.another([answer, answer])
   const left = harness.worker.handOff()

@@ -21,7 +21,7 @@ const statuses = (messages: readonly Message[]): string[] =>
 
 const never = (): Promise<never> => new Promise(() => undefined)
 
-/** Fails the first attempt, before or after its write. */
+/** Wraps a write so that its first attempt fails. With `acts`, the attempt fails after the write, otherwise before it. */
 function failingOnce<Args extends unknown[], Result>(
   work: (...args: Args) => Promise<Result>,
   acts = false,

@@ -24,7 +24,7 @@ afterEach(async () => {
 const set = async (options: Parameters<typeof openHarness>[0]): Promise<Harness> =>
   (harness = await openHarness({ ...options, clock }))
 
-/** Starts a run with these calls as a process that then dies. The lease of this process stays until it expires. */
+/** Acts as a process that starts a run with these calls and then dies. The lease is not released, and expires later. */
 async function leftBehind({ ports, key }: Harness, calls: readonly string[]): Promise<{ lease: Lease; runId: string }> {
   const input = { parts: [{ type: 'text', text: 'go' } as const] }
   const run = { agent: 'default', trigger: 'input', onBusy: 'queue', input, clientTools: [], startAs: 'dead' } as const

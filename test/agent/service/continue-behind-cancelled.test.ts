@@ -1,7 +1,7 @@
 /* Evidence, durability: A failed run can be continued behind cancelled inputs. Timeouts may be as long as timers allow. */
 /*
- * A failed run at the end of the log can be continued (docs/reference/api.md). An input queued behind it and cancelled before its
- * start leaves no message in the log.
+ * A failed run at the end of the log can be continued (docs/reference/api.md). This also holds if another input was queued
+ * behind the run and was cancelled before its start. Such an input leaves no message in the log.
  */
 import { afterEach, expect, test } from 'vitest'
 import { ModelError } from '../../../functions/ports/model.ts'

@@ -2,7 +2,7 @@ import { crc32, deflateSync } from 'node:zlib'
 
 const SIGNATURE = Buffer.from('89504e470d0a1a0a', 'hex')
 const MAX_COLORS = 256
-/** Number of most frequent colors, which are backgrounds. The palette keeps all of them, even if two look equal. */
+/** Number of background colors: the most frequent colors. The palette keeps all of them, even if two look equal. */
 const GROUNDS = 12
 /** Two colors look equal if the sum of the squared differences of red, green and blue is below this value. */
 const SAME = 300

@@ -45,7 +45,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       expect(messages.map(({ id }) => id).toSorted()).toEqual(messages.map(({ id }) => id))
     })
 
-    test('two simultaneous holders of a lease write at once, and only the later holder succeeds', async () => {
+    test('if two holders of a lease write at the same time, only the later holder succeeds', async () => {
       const fixture = await openFixture(stores)
       let { lease } = await startRun(fixture)
       for (let number = 0; number < TAKES; number++) {

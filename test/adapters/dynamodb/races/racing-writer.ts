@@ -14,8 +14,8 @@ import { dynamodbPorts } from '../engine.ts'
 export type Report = { readonly stored: string; readonly generation: number } | { readonly lost: 'take' | 'write' }
 
 /**
- * One of several processes that compete for a session until their standard input ends. It takes the run, stores a round with a
- * call, and releases the run. Then it writes once more with the released lease.
+ * One of several processes that compete for a session until their standard input ends. In each attempt, the writer takes the
+ * run, stores a round with a call, and releases the run. Then it writes once more with the released lease.
  */
 const [endpoint = '', tableName = '', tenant = '', session = '', name = ''] = process.argv.slice(2)
 const key: SessionKey = { tenant, session }

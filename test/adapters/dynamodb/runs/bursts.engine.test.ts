@@ -10,8 +10,8 @@ import { createTestTable, dynamodbPorts } from '../engine.ts'
 
 const POSTS = 30
 /**
- * Number of refused transactions. Many writes share these refusals. Each write has nine attempts within three seconds,
- * which are more than any write of the holder needs.
+ * Number of refused transactions. Many writes share these refusals. Each write has nine attempts within three seconds.
+ * No write of the holder needs more.
  */
 const CONFLICTS = 40
 

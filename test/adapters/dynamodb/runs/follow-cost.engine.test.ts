@@ -16,7 +16,7 @@ import { countReadUnits } from '../read-units.ts'
 
 const SECONDS = 5
 const FOLLOWERS = 100
-/** A round in progress: its call is running, which the header does not show. */
+/** The only call of a round in progress. The call is running, but the header does not show this. */
 const CALLS = [{ name: 'slow' }]
 
 withEngines(['dynamodb'], ({ dynamodb }) => {

@@ -215,7 +215,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       const poller = startStreamPoller({ ...dependencies, clock, logger })
       await until(() => seen.includes('a'))
       await client.send(new DeleteTableCommand({ TableName: tableName }))
-      // The stream of a deleted table can be read for another day.
+      // The stream of a deleted table remains readable for 24 hours, so the proxy simulates a missing stream.
       proxy.decide(() => {
         requests.push(clock.now())
         return refusal('ResourceNotFoundException')

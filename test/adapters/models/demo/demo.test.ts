@@ -143,7 +143,7 @@ describe('the demo model', () => {
     expect(text(await completion(request([user('hello')])))).toContain('Say "help"')
   })
 
-  it('fails once on request, and succeeds when the request is repeated', async () => {
+  it('fails once if the input asks for a failure, and succeeds when the request is repeated', async () => {
     const asking = request([user(`fail once, please: ${Math.random()}`)])
     await expect(completion(asking)).rejects.toMatchObject({ code: 'provider_error', retryable: false })
     expect(text(await completion(asking))).toContain('this time it succeeds')

@@ -38,7 +38,7 @@ interface Left {
 }
 type Call = readonly [name: string, input: string]
 
-/** Starts a run as a process that is then killed. Returns the state that this process leaves. */
+/** Acts as a process that starts a run and is then killed. Returns the state that remains after this process. */
 async function leftBehind({ ports, key }: Harness): Promise<Left> {
   const input = { parts: [{ type: 'text', text: 'go' } as const] }
   const run = { agent: 'default', trigger: 'input', onBusy: 'queue', input, clientTools: [], startAs: 'dead' } as const

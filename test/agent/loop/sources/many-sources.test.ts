@@ -9,7 +9,7 @@ let harness: Harness
 afterEach(() => harness.close())
 
 const RESULTS_OF_ROUND = 50
-/** Number of rounds: one more than the maximum number of sources that a completion numbers. */
+/** Number of rounds. Their results exceed the limit of one completion by the results of one round. */
 const ROUNDS = MAX_NUMBERED_RESULTS / RESULTS_OF_ROUND + 1
 const REST = RESULTS_OF_ROUND
 
