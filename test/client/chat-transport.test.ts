@@ -76,7 +76,7 @@ describe('the transport of useChat', () => {
     expect(textOf(chat.lastMessage)).toBe('One.')
   })
 
-  test('replaces a run by regenerate() and by an edit', async () => {
+  test('replaces a run when regenerate() is called or a message is edited', async () => {
     harness = await openHttpHarness({ script: [{ text: 'One.' }, { text: 'Two.' }, { text: 'Three.' }] })
     const chat = chatOf()
     await chat.sendMessage({ text: 'First' })

@@ -39,7 +39,7 @@ export function historyIndexFoldingContract(harness: () => HistoryIndexHarness):
       },
     )
 
-    test('the snippet marks the original text', async () => {
+    test('the snippet shows the found words as the original text spells them', async () => {
       const snippet = async (text: string): Promise<string | undefined> =>
         (await harness().index.search({ scope, text, filters: {}, limit: 1 })).hits[0]?.snippet
       expect(await snippet('محمد')).toContain('«مُحَمَّد»')

@@ -88,7 +88,7 @@ const sortFields = (_: string, value: unknown): unknown =>
 export function lateLandingContract(engine: Engine): void {
   describe(`late landing on ${engine.name}`, () => {
     let stores: Stores
-    /** Distance between two tried requests. */
+    /** Step from one tried request number to the next. Without `WHOLE=1`, a slow engine skips every second number. */
     const stride = engine.isSlow && !isWhole ? 2 : 1
     beforeAll(async () => void (stores = await engine.open({ between })), 120_000)
     afterAll(() => stores.close())

@@ -50,7 +50,7 @@ async function stepAfter(fixture: SessionFixture, more: Partial<ImportStep> = {}
   return { messages, runs: [{ run: imported, isNew: run === undefined }], ...more }
 }
 
-/** Turns of other logs, added step by step. */
+/** Contract for imports: turns of other logs are added step by step. */
 export function logImportContract(engine: Engine): void {
   describe(`log import on ${engine.name}`, () => {
     let stores: Stores
@@ -185,7 +185,7 @@ export function logImportContract(engine: Engine): void {
       }
     })
 
-    test('of a copy postpones the expiry of the incomplete session, and its last step removes this expiry', async () => {
+    test('of a copy postpones the expiry of the incomplete session, and the last step removes this expiry', async () => {
       const open = (more: object = {}) => openFixture(stores, { awaitsCopy: true, ...more })
       const [empty, part, complete, used, kept] = [await open(), await open(), await open(), await open(), await open()]
       const short = await open({ ttlDays: 2 })

@@ -57,7 +57,7 @@ export function runLeaseContract(engine: Engine): void {
       const seen = await header(fixture)
       const started = await fixture.lease.start(seen, 'owner-1')
       const now = fixture.clock.now()
-      // The start is later than the acceptance, even if the clock shows the same time. This shows that the run was queued.
+      // The start is later than the acceptance, even if the clock has not moved. The difference shows that the run was queued.
       expect(started?.run).toMatchObject({ id: first.runId, status: 'running', startedAt: now + 1 })
       expect(started?.run).not.toHaveProperty('input')
       expect(started?.message).toMatchObject({ role: 'user', runId: first.runId, user: 'ada', parts: [{ text: '1' }] })

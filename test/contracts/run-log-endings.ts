@@ -84,7 +84,7 @@ export function runLogEndingsContract(engine: Engine): void {
       expect(after.due ?? Infinity).toBeLessThanOrEqual(fixture.clock.now())
     })
 
-    test('a failed end keeps its error, and an end without a message adds none', async () => {
+    test('a failed run keeps its error, and an end without a message adds no message', async () => {
       const fixture = await openFixture(stores)
       const { lease } = await startRun(fixture)
       const { message: _message, ...end } = endAfter(fixture, lease, lease.head, 'failed')

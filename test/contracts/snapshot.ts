@@ -19,7 +19,7 @@ export interface Snapshot {
 
 const PAGE = 1000
 
-/** All messages of a session, oldest first, page by page. */
+/** Reads all messages of a session page by page, and returns them oldest first. */
 export async function allMessages(reader: LogReader, key: SessionKey, limit = PAGE): Promise<Message[]> {
   const found: Message[] = []
   for (;;) {
@@ -30,7 +30,7 @@ export async function allMessages(reader: LogReader, key: SessionKey, limit = PA
   }
 }
 
-/** All runs of a session, oldest first. */
+/** Reads all runs of a session, and returns them oldest first. */
 export async function allRuns(reader: LogReader, key: SessionKey, limit = PAGE): Promise<Run[]> {
   const found: Run[] = []
   for (;;) {

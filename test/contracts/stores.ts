@@ -59,10 +59,10 @@ export interface Opening {
   readonly between?: <T>(request: () => Promise<T>, kind?: RequestKind) => Promise<T>
 }
 
-/** An engine under test. Each suite opens it once and uses its own tenants, so it may contain data. */
+/** An engine under test. Each suite opens it once. The engine may contain data, because suites use separate tenants. */
 export interface Engine {
   readonly name: string
-  /** Whether a request takes milliseconds. Suites then try only some of their cases, and all of them with `WHOLE=1`. */
+  /** Whether a request takes milliseconds. If so, suites try only some of their cases, unless `WHOLE=1` is set. */
   readonly isSlow?: true
   open(opening?: Opening): Promise<Stores>
 }

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 const ROOT = resolve(import.meta.dirname, '../..')
 const PARSERS = /\bJSON\.parse\(|\.json\(\)/u
 
-/** Files and folders that may parse JSON with rounded numbers, each with its reason. */
+/** Files and folders that may round numbers when they parse JSON. Each entry has a reason. */
 const EXCEPTIONS: Readonly<Record<string, string>> = {
   'functions/log/json/': 'the lossless reader itself, and single strings of a text',
   'functions/log/call-text.ts': 'single strings of a text, whose numbers it copies',

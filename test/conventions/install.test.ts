@@ -17,7 +17,7 @@ const { packages } = readJson('package-lock.json') as {
 /** The folders that `npm ci --omit=dev` creates. */
 const forRunning = Object.keys(packages).filter((path) => path !== '' && packages[path]?.dev !== true)
 
-/** Returns the size on disk, in bytes: 0 for a package of the lock file that is only installed on other platforms. */
+/** Returns the size of a folder on disk, in bytes: 0 for a package that is installed only on other platforms. */
 function sizeOf(folder: string): number {
   const own = (path: string): number => (statSync(path, { throwIfNoEntry: false })?.blocks ?? 0) * 512
   if (own(folder) === 0) return 0

@@ -45,7 +45,7 @@ const rowsOf = (page: string, section: string): string[][] =>
 
 describe('docs/reference/configuration.md', () => {
   test('lists exactly the variables that the program reads', () => {
-    // Variables that the stacks set for the functions on AWS.
+    // The first cell of a row may name several variables.
     const listed = rowsOf('docs/reference/configuration.md', 'Variables').flatMap(
       ([names]) => names?.match(/[A-Z][A-Z0-9_]+/g) ?? [],
     )

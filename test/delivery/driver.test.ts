@@ -102,7 +102,7 @@ test('a channel that hangs prevents neither this run nor the next run from endin
   resolve({ status: 'delivered' })
 })
 
-test('a failed delivery is repeated by the sweep when it is due, until it succeeds', async () => {
+test('the sweep repeats a failed delivery at each due time until the delivery succeeds', async () => {
   let calls = 0
   const time = await open({
     begins: 'end',

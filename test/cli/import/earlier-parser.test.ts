@@ -113,7 +113,7 @@ test('inputs that an earlier parser dropped are appended as one round', async ()
   expect(await messagesOf(file)).toEqual(after)
 })
 
-test('a file that grows after the new parser has imported it continues its session', async () => {
+test('a file that grows after its import by the new parser continues its session', async () => {
   const file = createFile()
   await importEarlier(file)
   await importFile(file, [...file.lines, ...file.more.slice(0, 0)])
@@ -124,7 +124,7 @@ test('a file that grows after the new parser has imported it continues its sessi
   expect(after.slice(before.length).map(({ parts }) => parts[0]?.text)).toEqual(['and the potoroo', 'Also done.'])
 })
 
-test('each input of a file that grew before the new parser imported it is stored once', async () => {
+test('each input is stored once, even if the file grew before its import by the new parser', async () => {
   const file = createFile()
   await importEarlier(file)
   await importFile(file, [...file.lines, ...file.more])

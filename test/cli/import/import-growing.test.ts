@@ -119,7 +119,7 @@ test.each([
       expect(taken.length, `${count} lines`).toBeGreaterThanOrEqual(most)
       most = taken.length
     }
-    // The file does not say that this completion is complete.
+    // The file of Claude Code does not say that its last completion is complete.
     expect(most).toBe(whole.length - open)
   },
 )

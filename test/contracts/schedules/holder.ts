@@ -14,7 +14,7 @@ import type { Harness } from './harness.ts'
 import { lostCalls, newThread, planOf, storeRound, threadsIn, threadsOf } from './threads.ts'
 import type { Holding, Thread } from './threads.ts'
 
-/** Number of takeovers without a new message after which a run is given up. */
+/** Maximum number of takeovers without a new message. At this number, the next holder ends the run as failed. */
 const TAKEOVERS = 3
 
 /** Runs the loop of a run that was just started, until it ends, pauses or is lost. */

@@ -177,7 +177,7 @@ export function createProcesses(): Processes {
     },
     between(request, kind) {
       const state = running.getStore()
-      // A check of the store sends requests outside of all processes. They do not stop.
+      // A check of the store sends requests outside of all processes. These requests are executed at once.
       if (state === undefined) return request()
       seesRequests ||= kind !== undefined
       const made = state.requests.then(async () => {

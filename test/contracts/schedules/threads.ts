@@ -24,7 +24,7 @@ export interface Holding {
   over: boolean
 }
 
-/** A conversation with a scripted model. The leader and each member with a task have one each. */
+/** A conversation with a scripted model. The leader has one thread, and each member with a task has its own. */
 export interface Thread {
   /** The delegate call of a member; undefined for the leader. */
   readonly of: ToolMessage | undefined

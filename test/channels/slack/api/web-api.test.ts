@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { createSystemClock } from '../../../../functions/adapters/memory/system-clock.ts'
 import { createSlackApi } from '../../../../functions/channels/slack/api/web-api.ts'
 
-test('a response with too many values to parse counts as an unknown outcome', async () => {
+test('a response with more than 100,000 values counts as an unknown outcome', async () => {
   const body = `{"ok":true,"messages":[${'{},'.repeat(200_000)}{}]}`
   const server = createServer((_request, response) => void response.end(body)).listen(0, '127.0.0.1')
   await once(server, 'listening')

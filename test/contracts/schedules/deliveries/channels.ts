@@ -102,7 +102,7 @@ function replies(world: World, process: Process): RunChannel {
   }
 }
 
-/** Resolves with the end of a run. */
+/** Creates a follower. The follower yields the end of a run, or nothing if the signal aborts first. */
 export const followerOf = (world: World, process: Process) =>
   async function* (
     key: SessionKey,

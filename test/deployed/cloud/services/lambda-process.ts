@@ -51,7 +51,10 @@ interface Options {
   readonly peakMb: (megabytes: number) => void
 }
 
-/** Starts a function's bundle under Lambda's runtime client. Resolves when it requests its first event, or has failed. */
+/**
+ * Starts a function's bundle under Lambda's runtime client. Resolves when the process has requested its first event, or
+ * has failed.
+ */
 export async function startLambdaProcess(lambda: LambdaFunction, options: Options): Promise<LambdaProcess> {
   let running: { readonly id: string; settle: (outcome: Outcome) => void } | undefined
   let idle = false
