@@ -7,7 +7,7 @@ const reason = new Error('enough')
 
 afterEach(() => void vi.useRealTimers())
 
-test('work that has settled before the abort wins', async () => {
+test('work that has settled keeps its outcome, even if the signal is aborted', async () => {
   const stop = new AbortController()
   const done = raceAbort(Promise.resolve('done'), stop.signal)
   const failed = raceAbort(Promise.reject(new Error('no')), stop.signal)

@@ -14,8 +14,8 @@ declare module 'vitest' {
 }
 
 /**
- * Starts the engines that the selected suites require by `withEngines([…])`. If an engine is unavailable, its suites are skipped
- * with a line; in CI this is a failure.
+ * Starts the engines that the selected suites require by `withEngines([…])`. If an engine is unavailable, its suites are skipped,
+ * and a line on standard error names them. In CI, the setup then fails.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const { filter } = parseCLI(['vitest', ...process.argv.slice(2)])

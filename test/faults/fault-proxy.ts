@@ -38,7 +38,7 @@ interface Reply {
   readonly body: Buffer
 }
 
-/** Starts a proxy between a client and an engine. It forwards everything unchanged, except the requested faults. */
+/** Starts a proxy between a client and an engine. It forwards everything unchanged, except where `decide` selects a fault. */
 export async function startFaultProxy(target: string): Promise<FaultProxy> {
   let choose: Choice = () => undefined
   const inFlight = new Set<ProxiedRequest>()

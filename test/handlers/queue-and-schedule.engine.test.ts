@@ -74,7 +74,7 @@ withEngines(['dynamodb', 's3', 'sqs'], ({ dynamodb, s3, sqs }) => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  /** A session with a run that waits for a holder. */
+  /** Creates a session with a run that waits for a holder. */
   async function queued(session: string): Promise<{ key: { tenant: string; session: string }; runId: string }> {
     const key = { tenant: 'default', session }
     await stores.sessions.create({ ...key, agent: 'default', metadata: {} })

@@ -258,7 +258,7 @@ test('records not written by the deadline are redelivered; a record that alone t
   const output = Buffer.from('line of text\n'.repeat(1_000_000))
   const whole = { bytes: output.length, lines: 1, sha256: '', mediaType: 'text/plain', object: 'object-1' }
   const long = { ...listing, output: whole } as Message
-  /** The deadline passes during the first write. */
+  /** Creates an indexer with the signal of a deadline, which passes during the first write. */
   const hurried = () => {
     const over = new AbortController()
     const fate: Fate = () => {

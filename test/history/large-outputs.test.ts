@@ -76,7 +76,7 @@ describe('large outputs', () => {
     return { ...ports, outputs: { ...ports.outputs, put } }
   }
 
-  test('are retried if they cannot be stored, and their call is not repeated', async () => {
+  test('are stored by a retry if earlier attempts fail, and their call is not repeated', async () => {
     let executed = 0
     const big = makeTool('big', async () => {
       executed++

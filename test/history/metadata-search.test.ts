@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { searchWithMetadata } from '../../functions/history/metadata-search.ts'
 
-test('a search that compares metadata ends although the index returns only empty pages', async () => {
+test('a search with a metadata filter ends even if the index returns only empty pages', async () => {
   let asked = 0
   const index = {
     search: async () => {

@@ -64,7 +64,7 @@ withEngines(['dynamodb', 'opensearch'], (endpoints) => {
       expect(JSON.stringify([...live.values()])).not.toContain(`"${before.sessions[0]?.session}"`)
     })
 
-    test('leaves the active index unchanged if it fails', async () => {
+    test('leaves the active index unchanged if the rebuild fails', async () => {
       const [current] = await indexes()
       const contents = await harness.contents()
       harness.proxy.decide(({ path, body }) =>

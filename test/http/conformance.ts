@@ -40,7 +40,7 @@ export async function deviations(document: OpenApiDocument, request: Request, re
   return [...missing, ...schemaErrors(document, content.schema, await response.clone().json())]
 }
 
-/** Creating a validator takes much longer than using it. */
+/** Cached validators, by document and schema. Creating a validator takes much longer than using it. */
 const validators = new WeakMap<OpenApiDocument, WeakMap<Schema, Validator>>()
 
 function validatorOf(document: OpenApiDocument, schema: Schema): Validator {

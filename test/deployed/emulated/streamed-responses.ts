@@ -1,6 +1,6 @@
 /**
- * Preloaded into the emulator's functions. Lambda's Node runtime has `awslambda`; the emulator's lacks it. A streamed response becomes
- * one response of the proxy kind.
+ * This module is preloaded into the emulator's functions. It defines `awslambda`, which Lambda's Node runtime has, but the
+ * emulator's runtime lacks. A streamed response becomes one response of the proxy kind.
  */
 import { Writable } from 'node:stream'
 

@@ -11,7 +11,7 @@ const TS = '1700000001.000100'
 const SESSION = `slack-T1-D1-${TS}`
 /** Time limit for a hint, a worker's start, and the requests to Slack. */
 const REPLY_MS = 60_000
-/** The first attempts of a callback are 5 s and 30 s apart; a sweep would come after a minute. */
+/** Time limit for a callback's first retry. The first two retries follow after 5 s and 30 s, and a sweep after a minute. */
 const RETRIED_MS = 30_000
 
 interface Callback {

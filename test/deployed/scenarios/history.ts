@@ -13,7 +13,7 @@ import { PNG } from '../../fixtures/png.ts'
 
 const DATA = `tooltrail-${ENVIRONMENT}-data`
 const DELETED_MS = 180_000
-/** After a minute, every old lease has expired. The sweeper runs once a minute. */
+/** Time limit for the removal of a late object. After a minute, every old lease has expired. The sweeper runs once a minute. */
 const LATE_MS = 300_000
 
 /** An object that is stored outside the log. */

@@ -5,7 +5,7 @@ import { ENVIRONMENT } from '../system.ts'
 import type { FunctionName, System } from '../system.ts'
 import { within } from './within.ts'
 
-/** A metric is flushed at the end of its invocation, after the response to the caller. */
+/** Time limit for metrics. A metric is flushed at the end of its invocation, after the response to the caller. */
 const FLUSHED_MS = 60_000
 
 /** A line of a function's log that is JSON. */

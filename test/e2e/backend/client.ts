@@ -30,7 +30,7 @@ export interface Client {
   readonly url: string
   /** Headers of every request. */
   readonly headers: Headers_
-  /** Sends any request: an object as JSON, a string unchanged. */
+  /** Sends any request. An object as the body is sent as JSON, a string unchanged. */
   send<Body = unknown>(method: string, path: string, body?: unknown, headers?: Headers_): Promise<Reply<Body>>
   /** Sends a request like `send`, repeatedly while the store does not respond. Throws unless the status is the expected one. */
   get<Body>(path: string): Promise<Body>

@@ -200,9 +200,9 @@ export interface Crash {
 }
 
 /**
- * Fulfils each wish: tries its alternative crashes in order, until the last fault of one is reached. Each crash has a
- * separate session, which the next start of the program continues and checks. Returns the reached crash of each wish;
- * undefined if none was reached.
+ * Tries the alternative crashes of each wish in order, until all faults of one crash have killed the program. Each crash has a
+ * separate session, which the next start of the program continues and checks. Returns the successful crash of each wish;
+ * undefined if no crash succeeded.
  */
 export async function crashOneByOne(
   bench: CrashBench,
@@ -210,7 +210,7 @@ export async function crashOneByOne(
 ): Promise<(Crash | undefined)[]> {
   const taken: (Crash | undefined)[] = []
   let crashed: { readonly scenario: Scenario; readonly knows: Knowledge } | undefined
-  /** Returns whether the fault killed the program. This may happen at its start, when it resumes pending work. */
+  /** Returns whether the fault killed the program. The kill may happen while the program starts and resumes pending work. */
   const live = async (
     fault: Fault | undefined,
     work: (program: RunningProgram) => Promise<boolean>,

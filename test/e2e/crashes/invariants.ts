@@ -95,7 +95,7 @@ export function expectReplayable(session: string, messages: readonly Message[], 
   }
 }
 
-/** The effects of a session's tools, and the session's runs that no client ended. */
+/** The file with the effects of a session's tools, and the session's completed runs. */
 interface Effects {
   readonly session: string
   readonly completed: ReadonlySet<string>
@@ -173,7 +173,7 @@ function expectSummary(
 }
 
 /**
- * Checks that sources are numbered in log order, without gaps or repeats, and that only cited sources are marked so.
+ * Checks that sources are numbered in log order, without gaps or repeats, and that only cited sources are marked as cited.
  * `isWhole`: whether every run has completed.
  */
 async function expectSources(

@@ -21,7 +21,7 @@ afterAll(async () => {
 })
 
 test(
-  'all refused calls have rows if the process is killed before or after the write of these calls',
+  'all refused calls have rows if the process is killed before or after the write of these rows',
   {
     timeout: 3_600_000,
   },

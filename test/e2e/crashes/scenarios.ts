@@ -60,7 +60,7 @@ const severalInputs = (name: string, agent: string, words: readonly string[]): S
   },
 })
 
-/** Every kind of turn that the loop knows. */
+/** Scenarios for every kind of turn that the loop supports. */
 export const scenarios: readonly Scenario[] = [
   oneInput('parallel', 'parallel'),
   oneInput('large', 'large'),

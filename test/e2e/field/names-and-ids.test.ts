@@ -15,7 +15,7 @@ interface LoggedCall {
 
 /**
  * Checks that two runs complete, and that the log and `format=openai` show the call with its original name. On the `chat`
- * wire, checks the same for search.
+ * wire, also checks the call in the next request, and the original name in search hits.
  */
 async function expectUsable(wire: Wire, given: string, id = 'call_1'): Promise<void> {
   const name = given.toWellFormed()

@@ -17,7 +17,7 @@ export const badInputOn = (backend: Backend) =>
     let program: InProcess
     let own: string
     let foreign: string
-    /** Creates two sessions with a run and an output each: one in the tenant `own`, and one in the tenant `foreign`. */
+    /** Ids of two sessions with a run and a message each: one in the tenant `own`, and one in the tenant `foreign`. */
     const ids: Record<'own' | 'foreign', { session: string; run: string; message: string }> = {
       own: { session: 'mine', run: '', message: '' },
       foreign: { session: 'theirs', run: '', message: '' },

@@ -127,8 +127,8 @@ async function cycle(client: Client, turn: number): Promise<void> {
 }
 
 /**
- * Tests sessions that new processes continue three times. Their requests to the model equal those of sessions whose process
- * never stopped.
+ * Tests sessions that new processes continue three times. The model gets the same requests for these sessions as for sessions
+ * whose process never stopped.
  */
 export const newProcessesOn = (backend: Backend) =>
   describe(`sessions continued by new processes, on ${backend.name}`, () => {

@@ -64,7 +64,7 @@ export const callsOf = (message: RecordedMessage | undefined): readonly Recorded
 export const listOf = ({ content }: RecordedMessage): readonly RecordedPart[] =>
   typeof content === 'object' && content !== null ? content : []
 
-/** Returns a content as one text; undefined if it has other parts than text. */
+/** Returns a content as one text; undefined if it has parts other than text. */
 export function plainText(message: RecordedMessage): string | undefined {
   const { content } = message
   if (typeof content === 'string') return content

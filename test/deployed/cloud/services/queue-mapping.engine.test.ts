@@ -16,7 +16,7 @@ interface Received {
 }
 
 withEngines(['sqs'], ({ sqs }) => {
-  test('only the records that a function reports as failed are redelivered, and are dead-lettered after the last attempt', async () => {
+  test('only records that a function reports as failed are redelivered; after the last attempt they are dead-lettered', async () => {
     const client = sqsClient(sqs)
     const name = `mapping-${randomUUID()}`
     const deadLetters = await makeQueue(client, `${name}-dead`, QueueProperties.parse({}))

@@ -13,7 +13,10 @@ interface Parts {
   body(bytes: Buffer): void
 }
 
-/** Parses a streamed response with any chunk boundaries: first the head, then the body's bytes on arrival. */
+/**
+ * Creates a reader of a streamed response, whose chunks may have any boundaries. The reader passes on the head first, then the
+ * body's bytes as they arrive.
+ */
 export function createPreludeReader({ head, body }: Parts): { read(bytes: Buffer): void } {
   let pending = Buffer.alloc(0)
   let hasHead = false

@@ -34,7 +34,7 @@ export interface RuntimeApi {
 }
 
 interface Listener {
-  /** The runtime requests work, so its last invocation has ended. */
+  /** Called when the runtime requests work, so its last invocation has ended. */
   idle(): void
   outcome(id: string, outcome: Outcome): void
   initFailed(message: string): void

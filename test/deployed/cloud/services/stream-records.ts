@@ -12,7 +12,7 @@ export interface StreamRecord {
   readonly userIdentity?: { readonly type: string; readonly principalId: string }
 }
 
-/** Reads a stream with one shard, like the engine's, from its start. */
+/** Opens a stream with one shard, like the engine's, and reads the stream from its start. */
 export async function openStream(
   client: DynamoDBStreamsClient,
   streamArn: string,

@@ -10,7 +10,7 @@ const ROOT = join(import.meta.dirname, '..', '..', '..', '..')
 const SYNTH_MS = 300_000
 
 /**
- * The infrastructure tests check the house rules, so a broken rule does not fail the synthesis.
+ * Context values of the synthesis. The infrastructure tests check the house rules, so a broken rule does not fail the synthesis.
  * No person receives the alarms of this address.
  */
 const GIVEN = { '@aws-cdk/core:failSynthOnValidationErrors': false, alarmEmail: 'oncall@example.com' }

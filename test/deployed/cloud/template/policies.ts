@@ -11,8 +11,8 @@ const Allowed = z.strictObject({
   Resource: list,
 })
 /**
- * The only denial: no function may write items of these partitions. The recorder does not record the partition of a
- * call.
+ * Schema of the only denial that policies may contain: no function may write items of these partitions. The denial is not
+ * evaluated, because the recorder does not record the partition of a call.
  */
 const NoApiKeys = z.strictObject({
   Sid: z.literal('NoApiKeys'),

@@ -17,7 +17,7 @@ interface Naming {
   readonly generate?: (id: string) => string
   /** Value of `Ref`. Defaults to the name. */
   readonly ref?: (name: string, arn: string) => string
-  /** The ARN after the account, or the whole ARN if it begins with `arn:`. */
+  /** Builds the resource's ARN. For some types of API Gateway, the name replaces the ARN. */
   readonly arn: (name: string) => string
   readonly attributes?: (name: string, arn: string) => Readonly<Record<string, string>>
 }

@@ -70,7 +70,7 @@ export interface DurableClient {
   openSession(agent?: string): Promise<void>
   /** Sends an input and returns its run's id. If `stream` is set, reads the run's events up to its end or a pause. */
   submit(key: string, body: { readonly content: string } & object, stream: boolean): Promise<string>
-  /** Replaces a run by its own input. Returns the id of the new run. */
+  /** Replaces a run with a new run of the same input. Returns the id of the new run. */
   regenerate(key: string, run: string): Promise<string>
   /** Reads the run's events, resolving its waiting calls, until it has ended. Approvals are given unless `denies` is set. */
   finish(run: string, denies?: boolean): Promise<RunBody>
