@@ -38,14 +38,14 @@ export interface RecordedQuery {
   readonly relevant: readonly (readonly [string, number])[]
 }
 
-/** Reads one of the open sets of queries. */
+/** Reads a set of recorded queries. The sealed set of the evaluation is not available to this function. */
 export function readRecordedQueries(
   file: 'queries.jsonl' | 'queries-other-words.jsonl' = 'queries.jsonl',
 ): RecordedQuery[] {
   return readLines<RecordedQuery>(readFileSync(join(DATA, file), 'utf8'))
 }
 
-/** Every recorded conversation as a session's log. */
+/** Reads every recorded conversation, each as the log of a session. */
 export function readCorpus(): CorpusSession[] {
   const text = gunzipSync(readFileSync(join(DATA, 'transcripts.jsonl.gz'))).toString('utf8')
   return readLines<RecordedConversation>(text).map((conversation, index) => sessionOf(conversation, index))

@@ -44,7 +44,7 @@ describe('the page', () => {
     expect(await (await harness.send('GET', '/usage')).text()).toContain('<base href="/"')
   })
 
-  test('is revalidated by each request, and costs nothing if it has not changed', async () => {
+  test('is revalidated by each request, and is not sent again if it has not changed', async () => {
     const first = await harness.send('GET', '/', undefined, { 'accept-encoding': 'gzip' })
     expect([first.headers.get('cache-control'), first.headers.get('content-encoding')]).toEqual(['no-cache', 'gzip'])
     const again = await harness.send('GET', '/', undefined, { 'if-none-match': first.headers.get('etag') ?? '' })

@@ -16,7 +16,7 @@ beforeAll(() => {
 
 const tableOf = (made: Synthesised) => ofType(made, 'AWS::DynamoDB::Table').map(([, table]) => table)[0]
 
-/** Requests of the program when it creates the table itself. */
+/** Creates the table as the program does, with responses from `response`. Returns the requests. */
 async function requested(response: (command: object) => object): Promise<object[]> {
   const sent: object[] = []
   const client = {

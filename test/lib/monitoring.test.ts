@@ -20,7 +20,10 @@ interface Report {
   readonly values: Record<string, unknown>
 }
 
-/** Metrics that these statements on `functions/runtime/lambda/metrics.ts` emit to CloudWatch, one per line. */
+/**
+ * Executes statements that call `functions/runtime/lambda/metrics.ts`. Returns the metrics of each line that they print for
+ * CloudWatch.
+ */
 function emitted(statements: string): Report[] {
   const module = resolve(import.meta.dirname, '../../functions/runtime/lambda/metrics.ts')
   const code = `const metrics = await import(${JSON.stringify(module)}); ${statements}`

@@ -156,7 +156,7 @@ describe('settings of the API', () => {
     expect(named).toEqual(['Api', 'Worker'])
   })
 
-  test('deploy a change of callers or called functions to the stage', () => {
+  test('cause a new deployment of the stage if the callers or the called functions of the API change', () => {
     const warm = synthesise(environmentOf({ ...base, provisionedConcurrency: 3 }))
     const other = synthesise(environmentOf({ ...base, vpcEndpoints: vpcEndpoints.slice(0, 1) }))
     const deployments = [plain, warm, inner, other].flatMap(deploymentOf)

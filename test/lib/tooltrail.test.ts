@@ -17,7 +17,7 @@ const agentsFile = (text: string): string => {
   return path
 }
 
-/** The construct in another app, which does not have the flags of `cdk.json`. */
+/** Returns the template of the construct in another app, which does not have the flags of `cdk.json`. */
 function foreign(props: TooltrailProps, id = 'Agents'): Template {
   const stack = new Stack(new App({ context: { 'aws:cdk:bundling-stacks': [] } }), 'TheirStack')
   new Tooltrail(stack, id, props)

@@ -4,14 +4,14 @@ import { environmentOf } from './synthesise.ts'
 
 const KEY = 'arn:aws:kms:eu-central-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab'
 
-/** The environment with these settings. */
+/** Returns the variant with this name. */
 export function variantOf(name: string): Environment {
   const found = VARIANTS.find((variant) => variant.name === name)
   if (found === undefined) throw new Error(`there is no variant ${name}`)
   return found
 }
 
-/** Settings that no environment uses. */
+/** Environments for tests, with settings that no defined environment uses. */
 export const VARIANTS: readonly Environment[] = [
   environmentOf(
     {

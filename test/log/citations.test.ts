@@ -75,7 +75,7 @@ describe('the citation parser', () => {
   })
 })
 
-test('a turn adds the numbers that it cites; a turn without citations drops no sources', () => {
+test('a turn adds its citations to the cited numbers; a turn without citations drops no sources', () => {
   const first = citationsAfter('As [source2] says [source99].', [1, 2, 3], 3)
   expect(first).toEqual({
     cited: [[2, 2]],

@@ -12,7 +12,7 @@ const OMITTED: Omitted = [
   [/^sep-2640/, 'an extension'],
 ]
 
-/** Failing checks of the suite, because this client does not let servers ask people. */
+/** Checks of the suite that fail because this client does not let servers ask people. */
 const EXPECTED: { readonly [scenario: string]: readonly string[] } = {
   'sep-2322-client-request-state': [
     'sep-2322-client-jsonrpc-id-different',

@@ -3,8 +3,8 @@ import { createSystemClock } from '../../functions/adapters/memory/system-clock.
 import type { JsonObject } from '../../functions/domain/json.ts'
 
 /**
- * Client program for the official suite. It lists the server's tools like a run, and makes the calls that the scenario
- * names. If the scenario names none, it calls each tool once.
+ * Client program for the official suite. It lists the server's tools as a run does. Then it makes the calls that the scenario
+ * names. If the scenario names no calls, it calls each tool once.
  */
 const url = process.argv.at(-1) ?? ''
 const connection = createConnection({

@@ -47,7 +47,7 @@ const OUTPUTS: readonly (readonly [string, (n: number) => string])[] = [
   ],
 ]
 
-/** Creates a session in the form of an import, with a long result. */
+/** Creates a session, and imports a turn with this output as the result of a call. */
 async function imported(n: number, id: string, output: string): Promise<void> {
   const folder = `/home/ann/projects/customers/northwind/shop-frontend-${n}/packages/checkout`
   const metadata = { folder, source: 'claude-code', branch: `fix/checkout-total-${n}` }

@@ -20,7 +20,7 @@ const OMITTED: Omitted = [
   [/^server-(?:sse-multiple-streams|session-lifecycle)$/, 'no sessions of the protocol'],
 ]
 
-/** Failing checks of the suite, because they need prompts, resources, or tools of fixed names. */
+/** Checks of the suite that fail because they need prompts, resources, or tools of fixed names. */
 const EXPECTED: { readonly [scenario: string]: readonly string[] } = {
   'server-stateless': [
     'sep-2575-http-server-no-independent-requests-on-stream',

@@ -139,7 +139,7 @@ describe('an address outside the public internet is rejected before a request', 
     expect(requests).toEqual([])
   })
 
-  test('also if a name resolves to the address, which the error does not contain', async () => {
+  test('also if a name resolves to the address; the error does not contain the address', async () => {
     const message = await refused('http://intranet.example/', { lookup: names({ 'intranet.example': ['10.1.2.3'] }) })
     expect(message).toBe('intranet.example cannot be reached: its address is not a public one')
   })

@@ -56,7 +56,7 @@ describe('search_history', () => {
     expect(text).toBe('Nothing in the earlier history matches "git \\"x\\"" (tool shell).')
   })
 
-  it('reports that only this session was searched, if it has no owner and the search found nothing', async () => {
+  it('reports that only this session was searched, if the session has no owner and nothing was found', async () => {
     const textOf = async (entries: readonly HistoryEntry[]): Promise<string> => {
       const context = toolContext({
         searchHistory: async () => ({ entries, lacksOwner: true, understood: { terms: [] } }),
@@ -121,7 +121,7 @@ describe('search_history', () => {
     expect(await shown(0)).toContain(' | in /home/ada\n')
   })
 
-  it('reports possible further hits if it could not compare all entries with the folder', async () => {
+  it('reports possible further hits if the search could not compare all entries with the folder', async () => {
     const context = toolContext({
       searchHistory: async () => ({ entries: [], next: 'cursor', understood: { terms: [] } }),
     })

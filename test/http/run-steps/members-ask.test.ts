@@ -15,7 +15,7 @@ const weather = { name: 'weather', description: '', parameters: { type: 'object'
 const pay = makeTool('pay', async () => ({ text: 'paid' }), { needsApproval: true })
 const PAY = { name: 'pay', arguments: '{"euros":5}' }
 
-/** A leader that calls a client tool. Its member also calls a client tool, and then waits for an approval. */
+/** Opens a program with a leader that calls a client tool. Its member also calls a client tool, and then waits for an approval. */
 const openTeam = async (): Promise<void> => {
   const delegation = { name: 'delegate_task_to_member', arguments: '{"member":"other","task":"look"}' }
   harness = await openHttpHarness({
@@ -37,7 +37,7 @@ const openTeam = async (): Promise<void> => {
   })
 }
 
-/** An agent that calls two tools at once: one of ours, which needs approval, and one of its client. */
+/** Opens a program whose agent calls two tools at once: a server tool that needs approval, and a client tool. */
 const openMixed = async (): Promise<void> => {
   const calls = [
     { id: 'p', ...PAY },

@@ -15,7 +15,7 @@ interface Frame {
   readonly data: { readonly type?: string; readonly [field: string]: unknown }
 }
 
-/** Frames of a stream. The client disconnects after `limit` frames. */
+/** Reads the frames of a stream. Disconnects after `limit` frames. */
 async function framesOf(response: Response, limit = Infinity): Promise<Frame[]> {
   expect(response.status).toBe(200)
   const frames: Frame[] = []
@@ -189,7 +189,7 @@ function joined(frames: readonly Frame[]): unknown {
   return events
 }
 
-/** Chat Completions: the same request sent again joins its run, and gets the same text. */
+/** Chat Completions: a repeated request joins the run of the first request, and gets the same text. */
 async function playChat(harness: HttpHarness): Promise<void> {
   const body = { model: 'default', stream: true, user: 'chat', messages: [{ role: 'user', content: 'Look' }] }
   const send = () => post(harness, '/openai/v1/chat/completions', body, { 'idempotency-key': 'once' })

@@ -56,7 +56,7 @@ const input = [
 const answers = [{ text: 'Rain.' }, { text: 'Tomorrow too.' }, { text: 'Once more.' }]
 
 const session = 's'
-/** A session whose run waits for an output, and the request that sends this output with a message. */
+/** Creates a session whose run waits for an output. Returns the request that sends this output with a message. */
 async function asked(more: object): Promise<object> {
   await close()
   const script = [{ calls: [{ id: 'c1', name: 'weather' }] }, ...answers]

@@ -103,7 +103,7 @@ describe('the chunks of a completion', () => {
     )
   })
 
-  test('of a round that restarted while a client was slow replace the earlier chunks', () => {
+  test('replace the earlier chunks if the round restarted while a client was slow', () => {
     const text = (said: string): RunEvent => ({ type: 'text.delta', ...round, part: 0, text: said })
     const steps = createRunSteps()
     const reported = [started, text('The cat'), again, text('The '), text('dog'), text(' barks')].flatMap((event) =>
@@ -122,7 +122,7 @@ describe('the chunks of a completion', () => {
     expect(ended.map(({ type }) => type)).toEqual(['round', 'text', 'discard', 'text', 'completion'])
   })
 
-  test('of a new attempt replace earlier chunks, even if the new text begins with the earlier text', () => {
+  test('replace those of an earlier attempt, even if the new text begins with the earlier text', () => {
     const text = (said: string): RunEvent => ({ type: 'text.delta', ...round, part: 0, text: said })
     const shownOf = (...events: readonly RunEvent[]): unknown[] => {
       const steps = createRunSteps()

@@ -14,7 +14,7 @@ afterEach(() => harness.close())
 const messages = [{ role: 'user' as const, content: 'Go' }]
 const inTalk = { headers: { 'x-session-id': 'talk' } }
 
-/** A leader whose member uses a tool. */
+/** Opens a program with a leader whose member uses a tool. */
 const openTeam = async (): Promise<void> => {
   const delegation = { name: 'delegate_task_to_member', arguments: '{"member":"other","task":"look"}' }
   harness = await openHttpHarness({

@@ -7,7 +7,7 @@ import type { HttpHarness } from '../harness.ts'
 let harness: HttpHarness | undefined
 afterEach(() => harness?.close())
 
-/** All reads of the log. */
+/** Number of reads of the log. */
 let reads = 0
 function counted(reader: LogReader): LogReader {
   const count = <Words extends unknown[], Result>(read: (...words: Words) => Result) => {

@@ -10,7 +10,7 @@ const TURNS = 260
 const TURN = 'what was said '.repeat(20)
 
 let harness: HttpHarness
-/** Number of read pages of the log after which the session is deleted. Undefined: it is not deleted. */
+/** The session is deleted once this number of pages of its log was read. Undefined: it is not deleted. */
 let deletedAfter: number | undefined
 /** Whether the session is deleted completely once one of its messages was read for a hit. */
 let deletedAtHit = false

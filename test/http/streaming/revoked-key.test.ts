@@ -44,7 +44,7 @@ const send = (path: string, body?: object): Promise<Response> =>
     ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
   })
 
-/** Addresses of a file and a log that need several reads. */
+/** Stores a file and a log that each need several reads. Returns their addresses. */
 async function longThings(): Promise<{ readonly export: string; readonly download: string }> {
   const data = Buffer.alloc(2_000_000, 'x').toString('base64')
   const file = { type: 'file', media_type: 'application/octet-stream', filename: 'a.bin', data }

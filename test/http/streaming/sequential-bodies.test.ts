@@ -12,7 +12,7 @@ const isPending = async (promise: Promise<unknown>): Promise<boolean> =>
 const TENANT = 'acme'
 const texts = (most: number) => createSharedBytes({ most, mostOfTenant: most }).of(TENANT)
 
-/** A stream of these texts. Counts how often a text is built. */
+/** Returns a stream of these texts. `count.made` counts the texts that were built. */
 function streamOf(shared: LongTexts, each: readonly string[], count = { made: 0 }) {
   return shared.sequential(0, async (place: number) => {
     count.made++

@@ -4,7 +4,7 @@ import { whileKeyLasts } from '../../../functions/http/streaming/until-key-revok
 
 const CALLER: Caller = { tenant: 't', scopes: ['read'] }
 
-/** A file of two chunks, with facts about its stream. */
+/** Returns a file of two chunks, and a `state` that records how its stream is used. */
 function open() {
   const revoked = new AbortController()
   const state = { opened: 0, closed: 0, read: 0, ended: false }

@@ -29,7 +29,10 @@ function deploy(settings: EnvironmentSettings): Deployed {
   return { environment, made: synthesise(environment) }
 }
 
-/** Resources that AWS would refuse to update, or would lose. Empty if `checkFixedSettings` refuses the update. */
+/**
+ * Returns the resources whose replacement AWS would refuse, or whose data or address the replacement would lose. Empty if
+ * `checkFixedSettings` refuses the update.
+ */
 function faultsBetween(before: Deployed, after: Deployed): Replacement[] {
   const outputs = Object.fromEntries(
     Object.entries(before.made.search.findOutputs('*')).map(([name, output]) => [name, String(output['Value'])]),

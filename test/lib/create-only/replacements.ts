@@ -47,7 +47,10 @@ const namesOf = ({ resources }: Synthesised): [string, string][] =>
     return name === undefined ? [] : [[`${resource.Type} ${name}`, id]]
   })
 
-/** The resource's own name, if the template sets it. Policies of a collection have a name for each type. */
+/**
+ * Returns the resource's own name and its `Type` property, if the template sets the name. Two policies of a collection may
+ * have equal names if their types differ.
+ */
 function fixedName({ Type, Properties }: Resource): string | undefined {
   const own = (types[Type] ?? []).find((path) => OWN_NAME.test(path) && !OTHERS_NAMES.has(`${Type} ${path}`))
   const name = own === undefined ? undefined : Properties?.[own]

@@ -14,7 +14,7 @@ import type { LogWriter } from '../../generators/messages.ts'
 const NOTHING_OLDER = { messages: 0, conversational: 0 }
 const WORDS = 'one two three four five six seven eight nine ten '
 
-/** Runs of about 130 tokens each. */
+/** Writes `count` runs of about 130 tokens each. */
 function runs(count: number, writer = writeLog()): LogWriter {
   for (let run = 0; run < count; run++)
     writer

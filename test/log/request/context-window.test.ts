@@ -60,7 +60,7 @@ describe('the loaded part of a log (promises R7)', () => {
     )
   })
 
-  it('is incomplete if it begins after the decided context, even within one page', () => {
+  it('is incomplete if it begins later than the decided context, even if both begin in one page', () => {
     const { log } = longLog(100)
     const cut = { from: log[20]?.id ?? '', kept: [], messages: 20, conversational: 10 }
     const { messages, isWhole } = load(log, 1_000, log.length, { cut })

@@ -54,7 +54,7 @@ describe('Claude Code', () => {
     ['a reminder', user('<system-reminder>mind</system-reminder>')],
   ])('field/09/notices: %s is no input', (_, record) => expect(inputs(record)).toEqual([]))
 
-  test('a result counts, whatever the origin of its record', () => {
+  test('a result is imported, whatever the origin of its record', () => {
     const call = { type: 'tool_use', id: 't', name: 'Bash', input: {} }
     const result = { type: 'tool_result', tool_use_id: 't', content: 'a.txt' }
     const records = [

@@ -26,7 +26,7 @@ beforeEach(async () => {
 })
 afterEach(() => harness.close())
 
-/** The handler on real rows, with an index that accepts everything except messages of `refused` sessions. */
+/** Opens the handler on real rows, with an index that accepts everything except changes of the session `refused`. */
 function open(options: { readonly refused?: string; readonly queueFails?: boolean } = {}) {
   const written: HistoryChange[] = []
   const deadLettered: DeadLetter[] = []

@@ -21,7 +21,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-/** Sessions of five owners, each with a short message and a long one; some of the messages are indexed. */
+/** Stores sessions of five owners, each with a short and a long message. Some of the messages are indexed. */
 async function fill(): Promise<void> {
   const database = openDatabase(join(folder, 'tooltrail.db'))
   for (let place = 0; place < COUNT; place++) {
@@ -46,7 +46,7 @@ async function remove(place: number): Promise<void> {
   await ports.deletion.markRemoved(keyOf(place), 0)
 }
 
-/** Contents of the file after the program has stopped. */
+/** Stops the program. Returns the tables of its database that still have rows. */
 async function left(): Promise<string[]> {
   await ports.close()
   const database = openDatabase(join(folder, 'tooltrail.db'))

@@ -22,7 +22,7 @@ afterEach(async () => {
 const HERE = { port: 0, host: '127.0.0.1' }
 const notCrowded = (): boolean => false
 
-/** A server whose responses start at once and end when the test releases them. */
+/** Starts a server whose responses begin at once and end when the test calls `end`. */
 async function serveSlowly() {
   const asked = Promise.withResolvers<void>()
   const end = Promise.withResolvers<void>()

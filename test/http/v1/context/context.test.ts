@@ -22,7 +22,7 @@ const call: OpenAiStep = {
 const look = makeTool('look', async () => ({ text: 'a result' }))
 const consolidation = { threshold: 3, keepRecentRatio: 0.5 }
 
-/** The program with a model behind a real Chat Completions server. */
+/** Opens the program with a model that a local Chat Completions server provides. */
 async function open(script: readonly OpenAiStep[], policies = {}, tools = [look]): Promise<void> {
   const started = await startOpenAiServer(script)
   server = started

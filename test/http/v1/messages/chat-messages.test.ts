@@ -28,7 +28,7 @@ const session: Session = {
   instructions: 'Be brief.',
 } as unknown as Session
 
-/** A log in memory that counts the rows read. */
+/** Returns a log in memory that counts the rows that are read from it. */
 function reading(log: readonly Message[]) {
   let count = 0
   const messages = async (_key: unknown, { after, before, order, limit, roles }: MessageQuery) => {

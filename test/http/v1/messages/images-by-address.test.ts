@@ -35,7 +35,7 @@ beforeEach(() => {
   received = 0
 })
 
-/** All sessions and the log of one: requests that are rejected change neither. */
+/** Reads the list of sessions and the log of the session `s`. Rejected requests change neither. */
 const stored = async () => [
   await expectJson(harness, 200, 'GET', '/v1/sessions'),
   await expectJson(harness, 200, 'GET', '/v1/sessions/s/messages'),
@@ -224,7 +224,7 @@ describe('the memory of images', () => {
   const caller = { tenant: 'a', signal: new AbortController().signal }
   const part = { type: 'image', url: 'https://example.com/' } as const
   const closed: string[] = []
-  /** Images whose servers declare these sizes, in order. Records the limit of each read. */
+  /** Returns a source of images whose servers declare these sizes, in order. `reads` gets the limit of each read. */
   function source(sizes: readonly (number | undefined)[], reads: number[] = []) {
     const left = [...sizes]
     const open = async (): Promise<OpenImage> => ({

@@ -50,7 +50,7 @@ const lastRequest = (): string[] =>
   )
 
 describe('a run that replaces others', () => {
-  test('with content is sent after the messages before the replaced run', async () => {
+  test('with content follows the messages that precede the replaced run', async () => {
     await open({ script: [{ text: 'A1' }, { text: 'A2' }, { text: 'A3' }, { text: 'A4' }, { text: 'A5' }] })
     await say({ content: 'one' })
     const second = await say({ content: 'two' })

@@ -78,7 +78,7 @@ describe('a run with client tools', () => {
     await expectResults(run, [{ tool_call_id: 'c2', output: 'Midnight' }], 409)
   })
 
-  test('accepts no result for a call executed here, even if another call with this id waits', async () => {
+  test('accepts no result for a server tool, even if a client call with the same id waits', async () => {
     const here = { name: 'here', id: 'c1' }
     await open({
       script: [

@@ -135,7 +135,7 @@ describe('listing sessions', () => {
   })
 })
 
-test('a page of sessions after an invalid cursor is rejected', async () => {
+test('a list of sessions with an invalid cursor is rejected', async () => {
   for (const after of ['', 'rubbish', `s${'A'.repeat(12)}`, 'x'.repeat(500)]) {
     const problem = await expectJson(harness, 422, 'GET', `/v1/sessions?after=${after}`)
     expect(problem['errors']).toMatchObject([{ path: 'query.after' }])

@@ -46,7 +46,7 @@ const fails = makeTool('fails', async () => {
   throw new Error('no such thing')
 })
 
-/** A log with every kind of content: media, large and failed outputs, cancelled calls, text between calls. */
+/** Writes a log with every kind of content: media, large and failed outputs, cancelled calls, text between calls. */
 async function fill(): Promise<void> {
   await open({
     script: [

@@ -34,7 +34,7 @@ const OTHER = [
   { role: 'user', content: 'another log' },
   { role: 'assistant', content: 'its answer' },
 ]
-/** Messages of the imported turn, without the other log and without our own runs. */
+/** Returns the messages of the imported turn, without those of the other log and of runs that the program executed. */
 const ours = (messages: readonly ExportedMessage[]): ExportedMessage[] =>
   messages.filter(
     ({ parts, recorded_at: at }) => at !== undefined && !OTHER.some(({ content }) => content === parts[0]?.text),

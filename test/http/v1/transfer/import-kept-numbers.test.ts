@@ -26,7 +26,7 @@ const fork = (session: string, body: object, status = 201): Promise<object> =>
   expectJson(harness, status, 'POST', `/v1/sessions/${session}/fork`, body)
 const lines = (session: string): Promise<ExportedMessage[]> =>
   exportLines(async (path) => harness.send('GET', path), session)
-/** The numbers of a session's sources, with their titles. */
+/** Returns the number and the title of each source of a session. */
 async function numbers(session: string): Promise<string[]> {
   const path = `/v1/sessions/${session}/sources?limit=200`
   const { data } = await expectJson<{ data: { number: number; title: string }[] }>(harness, 200, 'GET', path)
@@ -81,7 +81,7 @@ describe('a source keeps its number', () => {
     }
   })
 
-  test("in a fork, if it was assigned up to the fork's last message; later numbers are free again", async () => {
+  test('in a fork, if the fork contains the message that assigned the number; other numbers are free again', async () => {
     harness = await openHttpHarness({
       tools: [look],
       agents: TEAM,

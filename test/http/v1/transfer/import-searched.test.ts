@@ -42,7 +42,7 @@ const lines = (harness: HttpHarness, session: string): Promise<ExportedMessage[]
   exportLines(async (path) => harness.send('GET', path), session)
 const create = (harness: HttpHarness, id: string) => expectJson(harness, 201, 'POST', '/v1/sessions', { id })
 
-/** Hits of the tool and of agents, best first. */
+/** Searches for the event. Returns the session, role and snippet of each hit, best first. */
 async function hits(harness: HttpHarness): Promise<string[]> {
   const { data } = await expectJson<{ data: { role: string; session_id: string; snippet: string }[] }>(
     ...[harness, 200, 'GET', '/v1/search?q=blue%20crate'],

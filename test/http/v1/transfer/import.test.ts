@@ -220,7 +220,7 @@ describe('import', () => {
       messages: SAID.slice(from, count),
     })
     expect(await post(200, 's', body(0))).toEqual({ object: 'import', messages: 0, first: null, last: null, total: 0 })
-    // A call without a result is closed: it counts as one message.
+    // The import adds a result to a call without one. The added result counts as a message.
     expect(await post(200, 's', body(3))).toMatchObject({ messages: 4, total: 4 })
     expect(await post(200, 's', { ...body(3), messages: [...SAID.slice(0, 3), SAID[4]] })).toMatchObject({
       messages: 1,
@@ -235,7 +235,7 @@ describe('import', () => {
     await post(400, 's', body(3), { 'idempotency-key': 'k' })
   })
 
-  test('refuses results of unknown calls permanently if a stored message of its source has changed', async () => {
+  test('is refused permanently if a message of its source has gained calls since that message was stored', async () => {
     await open()
     const said = (...ids: string[]) => [
       { role: 'user', content: 'go' },

@@ -57,7 +57,7 @@ test('a session that lost all its objects is exported in each format, imported a
   await expectJson(harness, 201, 'POST', '/v1/sessions/s/fork', { id: 'copy' })
 })
 
-test('a short result that lost its image is exported without its hash, and imported again', async () => {
+test('a short result whose image was lost is exported without the hash of its output, and imported again', async () => {
   harness = await openHttpHarness({})
   const key = { tenant: 'default', session: 's' }
   const image = { type: 'image', media_type: 'image/png', filename: 'pixel.png', data: PIXEL }

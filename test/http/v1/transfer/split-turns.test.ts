@@ -22,7 +22,7 @@ const returns = (id: string, more: object = {}): object => ({
 const member = { agent: 'member', parent_tool_call_id: 'call_0' }
 const helper = { agent: 'helper', parent_tool_call_id: 'call_0' }
 
-/** A leader, its member, and the member's member; all use the same id. */
+/** A turn of a leader, its member, and the member's member. The two delegate calls have the same id. */
 const TURN = [
   { role: 'user', ...text('go') },
   asks('call_0'),

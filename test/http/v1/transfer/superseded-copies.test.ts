@@ -17,7 +17,7 @@ const textOf = ({ parts }: Message): string => parts.map(({ text }) => text ?? '
 const messagesOf = async (session: string, query = ''): Promise<readonly Message[]> =>
   (await expectJson<{ data: Message[] }>(harness, 200, 'GET', `/v1/sessions/${session}/messages${query}`)).data
 
-/** The texts of a session, each with the text of the run that superseded it. */
+/** Returns the text of each message of a session, with the input of the run that superseded the message. */
 async function marksOf(session: string): Promise<(string | undefined)[][]> {
   const messages = await messagesOf(session)
   const inputOf = (run: string | undefined): string | undefined => {
@@ -75,7 +75,7 @@ test('no message is marked as superseded in a fork that ends before the replacin
   expect(await marksOf('copy')).toEqual(['a', 'A', 'b', 'B'].map((text) => [text, undefined]))
 })
 
-test('a native export has the marks, and after its import they name the imported runs', async () => {
+test('a native export has the marks; after an import, these marks name the imported runs', async () => {
   await talk()
   const lines = await (await harness.send('GET', '/v1/sessions/s/export')).text()
   expect(lines.match(/"superseded_by"/gu)).toHaveLength(4)
