@@ -18,8 +18,8 @@ import { printTable } from './report.ts'
  */
 const TURNS = 500
 /**
- * Printed turns. Before turn 52, the log has more than 100 messages, so turn 52 and every 41st turn after it begin with a
- * summary.
+ * Printed turns. Before turn 52, the log has more than 100 messages, so turn 52 begins with a summary. After turn 52,
+ * every 41st turn begins with a summary.
  */
 const SHOWN = [1, 10, 51, 52, 100, 500]
 /** The turn whose requests are printed. */

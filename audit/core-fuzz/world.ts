@@ -68,7 +68,7 @@ export async function openWorld({ seed, speed, dynamodb }: Settings): Promise<Wo
   const state = { failing: 0 }
   const store = await openStore(dynamodb, clock)
   let opened = 0
-  /** The first process only reads, so its calls never fail. */
+  /** Adds faults to the ports of a process. The first process only reads, so its calls never fail. */
   function change(local: Ports): Ports {
     const id = opened++
     const ports = store(local)

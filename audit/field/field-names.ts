@@ -1,6 +1,6 @@
 /**
- * The field cases by number or name. Each is a kind of input that occurs in practice. The name of every field test
- * contains one of them.
+ * The field cases by number or name. Each case is a kind of input that occurs in practice. The name of every field test
+ * contains the number or name of its case.
  */
 export const FIELD_CASES: ReadonlyMap<string, string> = new Map([
   ['01', 'names and ids that a provider refuses'],

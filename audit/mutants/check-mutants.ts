@@ -52,7 +52,7 @@ function copyTree(): string {
   return copy
 }
 
-/** Runs the suite. Returns the failure of a suite that detected the mutant; undefined if the suite passed. */
+/** Runs the suite. Returns the suite's name with its first failure; undefined if the suite passed. */
 function noticed(copy: string, { name, command }: Suite): string | undefined {
   const [program = '', ...args] = command
   const started = program === 'node' ? process.execPath : join(copy, 'node_modules', '.bin', program)

@@ -138,7 +138,7 @@ function completionOf(text: string, toolCalls: Completion['toolCalls'], finishRe
   }
 }
 
-/** Finds the input that a request answers, and the number of completions that followed it. */
+/** Finds the newest input in a request, and the number of completions after this input. */
 function placeIn(messages: readonly RequestMessage[]): { input: Input | undefined; round: number } {
   const place = messages.findLastIndex((message) => message.role === 'user')
   const text = messages[place]?.parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('') ?? ''

@@ -48,7 +48,7 @@ export async function enterSession(
   return caller.owner === undefined ? session : bindSession(dependencies, session)
 }
 
-/** Binds the session to its owner, unless it is bound already. The binding is durable when this resolves. */
+/** Binds the session to its owner, unless it is bound already. The binding is durable when the promise resolves. */
 export async function bindSession(
   { sessions }: { readonly sessions: Pick<SessionStore, 'bindToOwner'> },
   session: Session,
@@ -116,8 +116,8 @@ export const channelMayEnter = (session: Session, owner: string): boolean =>
   session.byChannel === true || session.ownerBound !== true || session.owner === owner
 
 /**
- * Returns the owner whose sessions a list may show to the caller. Without `owner`, the list may show all sessions.
- * Returns undefined if the caller may see none of the requested sessions.
+ * Returns the owner whose sessions a list may show to the caller. If the returned object has no `owner`, the list may
+ * show all sessions. Returns undefined if the caller may see none of the requested sessions.
  */
 export const listedOwner = (caller: Caller, owner: string | undefined): { readonly owner?: string } | undefined =>
   mayAct(caller, owner) ? definedFields({ owner: caller.owner ?? owner }) : undefined

@@ -1,6 +1,6 @@
 /*
- * Scenarios of LangGraph's checkpoint conformance suite (LG), over HTTP. Its interface differs from ours, so each check
- * repeats only what a scenario tests.
+ * Scenarios of LangGraph's checkpoint conformance suite (LG), over HTTP. LangGraph's interface differs from ours, so
+ * each check repeats only what a scenario tests.
  */
 import { call, ok, session, say, log, texts, imported, NEVER, useApi } from '../lib/api.mjs'
 import { check, finish, is, same } from '../lib/checks.mjs'

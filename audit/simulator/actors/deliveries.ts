@@ -155,8 +155,8 @@ interface Outside {
 }
 
 /**
- * Sends one text. Returns false if the text did not arrive. Rejects if the outcome is unknown, or as soon as the claim
- * is lost.
+ * Sends one text. Returns false if the receiver refuses the text. Rejects if no response arrives, or as soon as the
+ * claim is lost. The outcome is then unknown.
  */
 function post({ harness, process, arrive }: Outside, { delivery, signal }: Work, what: string): Promise<boolean> {
   const { id, session } = delivery
@@ -194,8 +194,8 @@ function checkStarted({ harness }: Outside, { delivery: { id }, run: { status } 
 }
 
 /**
- * A channel whose receiver ignores repeated ids, so that a request may be sent more than once. Each run has two
- * deliveries here. With the real channel, only a run that pauses has two.
+ * Creates a channel whose receiver ignores repeated ids. A request may therefore be sent more than once. Each run has
+ * two deliveries here. With the real channel, only a run that pauses has two.
  */
 function callbacks(outside: Outside, outbox: Outbox): RunChannel {
   const { clock } = outside
@@ -219,8 +219,8 @@ function callbacks(outside: Outside, outbox: Outbox): RunChannel {
 }
 
 /**
- * A channel that stores its intention to post a text, posts the text, and stores that it was posted. After a crash, it
- * first reads which texts have arrived.
+ * Creates a channel that stores its intention to post a text, posts the text, and stores that the text was posted.
+ * After a crash, the channel first reads which texts have arrived.
  */
 function replies(outside: Outside): RunChannel {
   const { harness, process, clock, arrived } = outside

@@ -112,9 +112,10 @@ export async function checkFollowers(ports: SessionPorts, { key, followers }: Wa
 }
 
 /**
- * Checks that the events which the holders of a run emitted are those that a reader derives from the log, in the same order.
- * To be called only if no holder died. Two events may be absent. The process that accepted a run may not emit `run.queued`. And
- * another process may resume a run before its holder knows that the pause is stored: that holder emits no `run.paused`.
+ * Checks the events that the holders of a run emitted. A reader must derive the same events from the log, in the same
+ * order. Call it only if no holder died. Two events may be absent. The process that accepted a run may not emit
+ * `run.queued`. And another process may resume a run before its holder knows that the pause is stored: that holder
+ * emits no `run.paused`.
  */
 export async function checkLive(ports: SessionPorts, { key, live }: Watch): Promise<void> {
   for (const [runId, emitted] of live) {

@@ -91,7 +91,7 @@ async function writeSynced(path: string, chunks: readonly Uint8Array[]): Promise
   }
 }
 
-/** Creates the link `to`. Returns false if it exists. A rename is not used, because it would overwrite `to`. */
+/** Creates the link `to`. Returns false if `to` exists. A rename is not used, because it would overwrite `to`. */
 async function linkUnlessTaken(from: string, to: string): Promise<boolean> {
   try {
     await link(from, to)

@@ -157,7 +157,7 @@ const messageOf = (error: unknown): string => (error instanceof Error ? error.me
 
 const reasonOf = (error: unknown): string => messageOf(error).slice(0, SHOWN).replaceAll(/\s+/gu, ' ')
 
-/** Limits of a tool's name that every provider accepts. */
+/** Limits of tool names. Every provider accepts a name within these limits. */
 const MAX_NAME_CHARACTERS = 64
 const FITS = new RegExp(`^[A-Za-z0-9_-]{1,${MAX_NAME_CHARACTERS}}$`)
 const HASH = 8

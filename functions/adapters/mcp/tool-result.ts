@@ -14,9 +14,10 @@ const MIN_QUOTED_CHARACTERS = 20
 const DESCRIBING = new Set(['_meta', 'resultType', 'isError'])
 
 /**
- * Converts a server's result: its texts, joined, and its images, sounds and files. The call ran, so its readable parts are
- * used; a last line names the unreadable ones. Structured content follows the text, unless the text already contains it,
- * and may contain sources. If the call failed, throws the text of the result, for the model to read.
+ * Converts a server's result: its texts, joined, and its images, sounds and files. The call ran, so the readable parts
+ * of the result are used; a last line names the unreadable ones. Structured content may contain sources. It follows the
+ * text, unless the text already contains this content. If the call failed, throws the text of the result, for the model
+ * to read.
  */
 export function toolOutput(result: unknown): ToolOutput {
   const { content, structured, isError, unreadable } = readResult(result as Json)

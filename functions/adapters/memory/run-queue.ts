@@ -20,7 +20,7 @@ interface Pending {
 /**
  * Creates a queue of hints within this process. Hints of one session are coalesced and never overlap; hints of
  * different sessions are handled in parallel. If a handler rejects, its hint is delivered again after a growing delay.
- * Hints that are sent before `consume` wait for it. The sweeper finds the sessions whose hints `stop` leaves unhandled.
+ * Hints that are sent before `consume` wait for it. If `stop` leaves hints unhandled, the sweeper finds their sessions.
  */
 export function createMemoryRunQueue({ clock }: { readonly clock: Clock }): RunQueue {
   const pending = new Map<string, Pending>()

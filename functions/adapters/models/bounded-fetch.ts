@@ -5,11 +5,11 @@ import type { FetchFunction } from './model-settings.ts'
 const MIB = 1024 * 1024
 /** Maximum bytes of a streamed response; 128,000 output tokens have about 45 MB of events. */
 const MAX_RESPONSE_BYTES = 128 * MIB
-/** Maximum bytes of an error response, because the provider packages read it completely. */
+/** Maximum bytes of an error response. It is low, because the provider packages read an error response completely. */
 const MAX_ERROR_BYTES = MIB
 /**
- * Maximum bytes of one message in Bedrock's binary stream, because its package copies the incomplete message with each
- * chunk.
+ * Maximum bytes of one message in Bedrock's binary stream. It is low, because Bedrock's package copies the incomplete
+ * message with each chunk.
  */
 const MAX_FRAME_BYTES = 4 * MIB
 const LENGTH_BYTES = 4

@@ -41,7 +41,7 @@ export function toPrompt(request: ModelRequest, traits: ProviderTraits): Languag
   return prompt
 }
 
-/** Whether the format is sent as a field of the request. It is not if the provider does not support the field. */
+/** Whether the format is sent as a field of the request. False if the provider does not support the field. */
 export const isFieldOf = (request: ModelRequest, traits: ProviderTraits): boolean =>
   formatPlace(request, traits) !== false
 

@@ -78,8 +78,8 @@ export function write(database: Database, sql: string, ...values: SQLInputValue[
 }
 
 /**
- * Runs `work` as one write transaction: everything is durable when this returns, and nothing is stored if it throws.
- * Throws the error of `work`, or `storage_failed` for any failure of SQLite.
+ * Runs `work` as one write transaction. All writes are durable when this function returns. If this function throws, no
+ * write is stored. Throws the error of `work`, or `storage_failed` for any failure of SQLite.
  * `work` must be synchronous. Otherwise, other work on this connection could run inside its transaction.
  */
 export function transaction<T>(database: Database, work: () => T): T {

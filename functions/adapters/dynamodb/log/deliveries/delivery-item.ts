@@ -29,9 +29,9 @@ export function deliveryActions(
 }
 
 /**
- * Returns the actions that create a delivery. `group` and `at` list the delivery by tenant, `owner_group` and `at`
- * list it by its session's owner. A delivery that is due is found by `due_shard` and `due`. A separate item marks the
- * delivery while it is pending.
+ * Returns the actions that create a delivery. The attributes `group` and `at` list the delivery by tenant. The
+ * attributes `owner_group` and `at` list the delivery by the owner of its session. If a delivery is due, it is found by
+ * `due_shard` and `due`. A separate item marks the delivery while it is pending.
  */
 export function putDelivery(delivery: Omit<Delivery, 'mark'>, header: Item): Action[] {
   const { tenant, kind, target, createdAt } = delivery

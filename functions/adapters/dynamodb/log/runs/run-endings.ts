@@ -223,8 +223,8 @@ async function endActions(rows: SessionRows, lease: Lease, end: RunEnd, state: E
 }
 
 /**
- * Adds the run's counters to the session's totals. `folded` names the last added run. This name prevents a double count
- * by readers that still see the run as active in the header.
+ * Returns the change that adds the run's counters to the session's totals. `folded` names the last added run. This name
+ * prevents a double count by readers that still see the run as active in the header.
  */
 const foldTotals = (lease: Lease, counters: Readonly<Record<string, number>>): Change => ({
   set: { folded: lease.runId },
@@ -260,7 +260,7 @@ function listAtEnd(header: Item, { message, outcome }: RunEnd, now: number): Hea
   })
 }
 
-/** Makes the session due if, and only if, inputs are queued. */
+/** Returns the header's change at a run's end. It makes the session due if, and only if, inputs are queued. */
 function headerAtEnd(lease: Lease, { message }: RunEnd, header: Item, now: number): Change {
   const queued = isQueued(header)
   return together(released(lease), countMessages(message === undefined ? [] : [message]), {

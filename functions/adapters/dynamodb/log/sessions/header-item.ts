@@ -81,18 +81,20 @@ export const headIs = (head: string | undefined): Condition => (head === undefin
 /** Requires that the last accepted run is the one that was read. */
 export const tailIs = (tail: string | undefined): Condition => (tail === undefined ? absent('tail') : is('tail', tail))
 
-/** Releases the lease. The generation is increased, so that no late write can revive the lease. */
+/**
+ * Returns the change that releases the lease. It increases the generation, so that no late write can revive the lease.
+ */
 export const released = (lease: Lease): Change => ({
   set: { gen: lease.generation + 1 },
   remove: ['lease_owner', 'lease_until'],
 })
 
-/** Gives the lease to `owner` for `LEASE_MS`. */
+/** Returns the change that gives the lease to `owner` for `LEASE_MS`. */
 export const leased = (generation: number, owner: string, now: number): Change => ({
   set: { gen: generation + 1, lease_owner: owner, lease_until: now + LEASE_MS, due: now + LEASE_MS, paused: false },
 })
 
-/** Makes the session due now, unless it is due already. */
+/** Returns the change that makes the session due now, unless it is due already. */
 export const woken = (now: number): Change => ({ setIfAbsent: { due: now } })
 
 /** Returns the time of the session's last activity. Earlier versions stored it as the header's position in lists. */

@@ -39,13 +39,13 @@ const keyPartition = (keyId: string, day: string): string => `UK#${hashOf(keyId)
 export const ofSessions = (owner?: string): string =>
   owner === undefined ? SESSION_PREFIX : `${SESSION_PREFIX}${hashOf(owner)}#`
 
-/** Counts a message if it is a completion. */
+/** Returns the actions that count a message; none if the message is not a completion. */
 export function countUsage(key: SessionKey, message: Message | undefined, account: UsageAccount): Action[] {
   const completion = countedCompletion(message)
   return completion === undefined ? [] : countCompletion(key, completion, account)
 }
 
-/** Adds a completion to the counts of its session, its tenant and its key. */
+/** Returns the actions that add a completion to the counts of its session, its tenant and its key. */
 export function countCompletion(
   key: SessionKey,
   { day, agent, model, usage }: CountedCompletion,

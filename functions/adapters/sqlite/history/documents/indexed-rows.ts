@@ -11,7 +11,7 @@ export function isIndexed(database: Database, key: SessionKey, messageId: string
   return rows !== undefined && findMessage(database, rows, key, messageId) !== undefined
 }
 
-/** Returns the number of a message in the tables. */
+/** Returns the number that identifies a message in the tables; undefined if no document of the message is indexed. */
 export function findMessage(
   database: Database,
   { tenant }: SessionRows,

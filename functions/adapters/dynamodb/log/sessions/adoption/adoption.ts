@@ -13,7 +13,10 @@ import type { SessionRows } from '../session-rows.ts'
 
 const ATTEMPTS = 16
 
-/** Returns the header of a session that has all its list entries. A session of an earlier version is adopted first. */
+/**
+ * Returns the header of a session. A session of an earlier version is adopted first, so the session has all its list
+ * entries.
+ */
 export async function listedHeader(rows: SessionRows, key: SessionKey, found: Item): Promise<Item> {
   let header = found
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
