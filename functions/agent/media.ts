@@ -27,9 +27,9 @@ const MAX_MEDIA = 64
 const MAX_NAMED = 64
 
 /**
- * Stores the bytes of an input's media with their detected types. Returns parts that point to them, so that a row never
- * contains the bytes (promises O4). Each object has a unique name, so that the media of a rejected input can be
- * removed.
+ * Stores the bytes of an input's media with their detected types. Returns parts that point to the stored bytes, so that a
+ * row never contains the bytes themselves (promises O4). Each object has a unique name, so that the media of a rejected
+ * input can be removed.
  */
 export async function storeMedia(
   { outputs, clock }: Dependencies,
@@ -95,8 +95,8 @@ async function storeOne(
 }
 
 /**
- * Reads the bytes of the messages' media from the output store, and attaches them. If the bytes of an object are lost
- * (`missing`), a note replaces it.
+ * Reads the bytes of the messages' media from the output store, and attaches them. If the bytes of an image or a
+ * file are lost (`missing`), a note replaces that image or file.
  */
 export async function attachMedia(
   messages: readonly RequestMessage[],

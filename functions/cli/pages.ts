@@ -14,7 +14,7 @@ interface Wanted<Entry> {
   readonly idOf: (entry: Entry) => string
   /** The API's limit for one page. */
   readonly pageSize: number
-  /** Ends the reading. It aborts when the program that reads the output has closed the output. */
+  /** Ends the reading. The signal aborts when the program that reads the output has closed the output. */
   readonly signal: AbortSignal
   readonly read: (query: { readonly limit: number; readonly after?: string }) => Promise<Page<Entry>>
 }

@@ -7,7 +7,7 @@ import { harmless } from '../runtime/terminal-output.ts'
 const CALL_WIDTH = 100
 const RESULT_WIDTH = 160
 
-/** Maps a run's stop reason to the explanation why the printed answer may be incomplete. */
+/** For each of these stop reasons of a run: the explanation of why the printed answer may be incomplete. */
 const SHORT_OF: ReadonlyMap<string | undefined, string> = new Map([
   ['output_limit', 'the answer is not whole: the limit of output tokens cut it off'],
   ['max_rounds', 'the run has reached its limit of rounds'],

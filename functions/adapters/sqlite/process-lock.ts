@@ -58,8 +58,8 @@ function release(lock: DatabaseSync, path: string): void {
 }
 
 /**
- * Calls `work` for each process that ended without releasing its lock, then removes the file of this lock. While `work`
- * runs, no other process calls it for the same ended process. If `work` throws, the file remains for the next call.
+ * Calls `work` for each process that ended without releasing its lock, then removes the lock's file. While `work` runs,
+ * no other process calls `work` for the same ended process. If `work` throws, the file remains for the next call.
  */
 export function forEachEndedProcess(folder: string, work: (id: string) => void): void {
   for (const name of readdirSync(folder)) {

@@ -44,8 +44,8 @@ export function beforeOthers<Result>(database: DatabaseSync, work: () => Result)
 }
 
 /**
- * Runs a background transaction as soon as no thread with priority waits, or after a second. It blocks this thread,
- * which is never the main thread.
+ * Runs a background transaction as soon as no thread with priority waits, or after a second. The wait blocks the calling
+ * thread, which is never the main thread.
  */
 export function afterOthers<Result>(gate: WriteGate, work: () => Result): Result {
   const deadline = performance.now() + MAX_CLOSED_MS

@@ -30,7 +30,7 @@ export async function openRun(ports: LoopDependencies, held: HeldRun): Promise<R
   const opening = holdRun(ports, held, agent ?? absentAgent(held.run.agent))
   let run: HeldPhases = opening
   try {
-    // A crash loop is detected before any step that takes long or may cause the crashes. Such a step is the read of calls.
+    // A crash loop is detected before any step that takes long or may cause the crashes, such as the read of calls.
     const crashLoop = endOfCrashLoop(opening)
     if (held.origin === 'resumed') await opening.writer.emitResumption(held.run, crashLoop === undefined)
     rejectCancelled(held)

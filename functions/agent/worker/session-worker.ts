@@ -139,8 +139,8 @@ async function execute(
   stopping: Stops,
   started: StartedRun | undefined,
 ): Promise<ReleasedPhase['phase']> {
-  // `handOff` does not return the session of a run that starts after its call. If such a run is handed off too, another
-  // process gets a hint.
+  // If a run starts after `handOff` was called, `handOff` does not return the session of that run. If that run is handed
+  // off too, another process gets a hint.
   const isUnknown = stopping.afterRound.signal.aborted
   // Imported with the first run: a process that only serves reads may never execute one.
   const [{ openRun }, { executeRun }] = await Promise.all([

@@ -22,8 +22,8 @@ const POSTPONED_MS = 10_000
 /** Delay before a failed deletion is tried again. */
 const FAILED_DELETION_MS = 300_000
 /**
- * Time for each kind of work that follows the hints in a sweep without a deadline. Such work is deletions and
- * migrations. The time is short, because the hints of the next sweep must not wait longer.
+ * In a sweep without a deadline: the time for each kind of work that follows the hints (deletions and migrations).
+ * The time is short, because the hints of the next sweep must not wait longer.
  */
 const SHARE_MS = 10_000
 /**

@@ -136,8 +136,8 @@ interface Remembered {
 
 /**
  * Runs `accept`. If the delivery is rejected, forgets it, because a repetition needs a new session if the delivery's
- * session is deleted later. If that session is deleted already, the delivery may have been accepted earlier. Such a
- * delivery is remembered, so that a repetition starts nothing.
+ * session is deleted later. If that session is already deleted, an earlier request may have accepted the delivery. The
+ * delivery then stays remembered, so that a repetition starts nothing.
  */
 async function forgettingRefused<Result>(
   { received, deletion }: Pick<WebhookDependencies, 'received' | 'deletion'>,

@@ -50,7 +50,7 @@ interface Delivered {
 }
 
 /**
- * Finds the session of a delivery, or returns an id for a new one. If a key bound to another owner has taken the id, a
+ * Finds the session of a delivery, or returns an id for a new one. If another owner's key has already taken the id, a
  * replacement id is used. The replacement is used as long as its session exists, even if the taken id becomes free
  * again.
  */

@@ -6,8 +6,8 @@ import { print, printJson } from '../terminal.ts'
 import { needsAttention, statusText } from './status-text.ts'
 
 /**
- * Shows the state of an environment. `count`: counts the table's documents whatever its size, so the whole table is
- * read. The exit code is 2 if something needs attention.
+ * Shows the state of an environment. With `count`, the documents of the table are counted even if the table is large:
+ * the whole table is read. The exit code is 2 if something needs attention.
  */
 export async function showEnvironment(
   environment: string,

@@ -28,7 +28,8 @@ class Refusal extends Error {
 
 /**
  * Timeout for finding a message. After a first deployment, Lambda may take several minutes to start reading the table's
- * stream. A serverless index takes half a minute to wake up, and finds new messages about ten seconds later.
+ * stream. A serverless index takes half a minute to wake up. It finds a message about ten seconds after the message is
+ * indexed.
  */
 const FOUND_MS = 420_000
 const POLL_INTERVAL_MS = 1_000

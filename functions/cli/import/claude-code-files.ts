@@ -6,7 +6,7 @@ import type { Fault, FileLine } from '../../log/session-files/transcript.ts'
 import { readLines } from './file-lines.ts'
 import { plainPath } from './find-files.ts'
 
-/** Limit of an output, in bytes. It leaves space for the rest of an import line, which may have 32 MB. */
+/** Limit of an output, in bytes. An import line may have 32 MB, so the limit leaves space for the rest of the line. */
 const MAX_OUTPUT_BYTES = 30 * 1024 * 1024
 
 /** Whether this is the file of a sub-agent. */

@@ -53,13 +53,13 @@ export interface FileSession {
 export interface FileContent {
   readonly sessions: readonly FileSession[]
   readonly faults: readonly Fault[]
-  /** Number of messages left for a later import. They end a conversation, and may still change. */
+  /** Number of messages to leave for a later import. They are the last ones of a conversation, and may still change. */
   readonly heldBack: number
   /** The files of the conversation's sub-agents. */
   readonly agents?: FilesBeside['agents'] | undefined
 }
 
-/** Maximum time that a program takes to write a completion block by block. */
+/** Maximum time that a program takes to write all blocks of a completion, one after the other. */
 const SAYING_MS = 600_000
 /** Maximum time that a call stays open. It is long, because some calls wait for an approval. */
 export const CALLING_MS = 24 * 3_600_000

@@ -28,7 +28,7 @@ export const isForAll = (error: unknown): boolean =>
   error instanceof ApiProblem &&
   (error.status === 401 || error.status === 403 || error.code === 'unexpected_response' || error.code === 'not_found')
 
-/** Number of characters of lines that are built and sent at a time. */
+/** Minimum length of a chunk of lines, in characters. Lines are built and sent in chunks; the last one may be shorter. */
 const PIECE = 256 * 1024
 /** Maximum attempts to send a conversation that the program rejects temporarily. */
 const ATTEMPTS = 5
@@ -244,7 +244,8 @@ async function create(client: Client, session: FileSession, owner?: string): Pro
 
 /**
  * Awaits the response, and explains the error `session_not_found`. The error means that the session's id cannot be used
- * for a new session: it belongs to another owner, or to a session that was deleted less than 30 days ago.
+ * for a new session. Either a session of another owner has the id, or a session with the id was deleted less than 30 days
+ * ago.
  */
 async function seen<Response>(response: Promise<Response>): Promise<Response> {
   try {

@@ -37,9 +37,9 @@ export interface NewDecision extends Omit<Decision, 'number' | 'notices' | 'cont
 }
 
 /**
- * Stores everything that a run stores. It alone knows the lease. Each method that stores something resolves when the write is
- * durable and its events are emitted, and rejects with `LeaseLost` if the lease was lost. The events of all writes are emitted in
- * the order in which the writes began.
+ * Stores everything that a run stores. Only the writer knows the lease. Each method that stores something resolves when the
+ * write is durable and its events are emitted, and rejects with `LeaseLost` if the lease was lost. The events of all writes are
+ * emitted in the order in which the writes began.
  */
 export interface RunWriter extends Pick<LeaseKeeper, 'check' | 'startWatchdog' | 'stop'>, StatusWrites {
   readonly key: SessionKey

@@ -28,8 +28,8 @@ export interface StoredEnd {
 /** The methods of a `RunWriter` that emit or store changes of the run's status. */
 export interface StatusWrites {
   /**
-   * Emits the event of a run's resumption. If it follows a pause and `readsCalls` is set, first emits the ends of the calls that
-   * clients resolved during the pause.
+   * Emits the event of a run's resumption. If the run resumes after a pause and `readsCalls` is set, first emits the ends of the
+   * calls that clients resolved during the pause.
    */
   emitResumption(run: Run, readsCalls: boolean): Promise<void>
   /** Pauses the run and releases the lease. Returns false if no call waits any longer. */
@@ -91,7 +91,7 @@ export function statusWrites(held: Held): StatusWrites {
 /** Returns the calls that clients resolved during the pause after which the run resumes, in log order. */
 async function callsResolvedInPause(held: Held, { notices = [] }: Run): Promise<readonly ToolMessage[]> {
   const changes = notices.filter(({ type }) => type === 'run.paused' || type === 'run.resumed')
-  // A run that is taken over resumes without a pause before. The ends of its calls were emitted, or are in the log.
+  // If a run is taken over, no pause directly precedes its resumption. The ends of its calls were emitted, or are in the log.
   if (changes.at(-2)?.type !== 'run.paused') return []
   return ((await readCalls(held, pausedCalls(changes))) ?? []).filter(isResolved)
 }

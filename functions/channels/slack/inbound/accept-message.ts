@@ -42,8 +42,9 @@ export async function isForBot(
 ): Promise<boolean> {
   if (message.user === workspace.bot || !(await isAddressed(dependencies, workspace, message))) return false
   const { botId, user, isDirect } = message
-  // A message that an app posted counts as a person's message in two cases. First, in a direct conversation, where only
-  // the person writes. Second, if our own app posted it: our app can post as a user only with that user's token.
+  // A message that an app posted counts as a person's message in two cases. First, the message is in a direct
+  // conversation, where only the person writes. Second, our own app posted the message: our app can post as a user only
+  // with that user's token.
   if (botId === undefined || isDirect || botId === workspace.botId) return true
   return dependencies.people.isPerson(workspace, user)
 }

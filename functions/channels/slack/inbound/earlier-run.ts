@@ -16,9 +16,9 @@ const PAGE = 100
 
 /**
  * Whether an earlier worker of this row accepted the row's run, but crashed before it recorded the run. Returns false
- * in the first 23 hours, because the idempotency key detects a repetition during that time. Later, searches the outbox
- * for the run's reply, which stays there as long as the session exists. `isReply`: whether a delivery is the reply of
- * that run.
+ * in the first 23 hours, because the idempotency key detects a repetition during that time. After 23 hours, searches the
+ * outbox for the run's reply, which stays there as long as the session exists. `isReply`: whether a delivery is the reply
+ * of that run.
  */
 export async function hasEarlierRun(
   { outbox, clock }: { readonly outbox: Pick<Outbox, 'list'>; readonly clock: Clock },

@@ -11,7 +11,8 @@ const MAX_MESSAGE_BYTES = 40_000_000
 const DOWNLOAD_MS = 20_000
 
 /**
- * Reads the files of a message, in order. A line of text replaces each file that could not be read, with the reason.
+ * Reads the files of a message, in order. Each file that could not be read is replaced by a line of text that gives the
+ * reason.
  */
 export async function readFiles(
   downloads: SlackDownloads,

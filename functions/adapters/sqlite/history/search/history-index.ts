@@ -56,7 +56,7 @@ export function createSqliteHistoryIndex({ database, history, clock }: Dependenc
       return available(async () => {
         const known = sessionOf(database, scope, messageId)
         if (known !== undefined) return known
-        // The message may be one that is not indexed yet. Only a complete index can show that it does not exist.
+        // The message may exist without being indexed yet. Only a complete index can show that a message does not exist.
         if (!(await mergedInTime(scope.tenant))) throw new Error(`the index is ${WAIT_MS} ms and more behind the log`)
         return sessionOf(database, scope, messageId)
       })

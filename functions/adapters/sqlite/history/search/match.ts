@@ -59,8 +59,8 @@ interface RarePart {
 }
 
 /**
- * Returns the rarest terms and the rarest words of compounds, as long as all of them together occur in few documents.
- * Returns at least `least` of them, even if these are common. Each of them is matched separately.
+ * Returns the rarest terms and the rarest words of compounds. The sum of their frequencies is at most `MAX_ANY`.
+ * However, at least `least` parts are returned, even if these are common. Each part is matched separately.
  */
 export function rareParts(terms: readonly PlannedTerm[], least: number): RarePart[] {
   const parts = terms

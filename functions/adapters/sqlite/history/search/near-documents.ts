@@ -3,7 +3,7 @@ import { readAll, type Database } from '../../database.ts'
 import type { Audience } from '../vocabulary/audiences.ts'
 import type { FoundDocument } from './rows.ts'
 
-/** Returns the ids of documents of the events around a hit: the first ones of each event, in the order of the log. */
+/** Returns the ids of the first documents of each event around a hit, in the order of the log. */
 export function nearDocuments(database: Database, { tenant, range }: Audience, { hit }: FoundDocument): number[] {
   const { session, messageId } = hit
   const events = (sign: string, order: string, limit: number): string =>

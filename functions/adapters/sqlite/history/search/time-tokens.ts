@@ -20,7 +20,7 @@ const sizeOf = (level: number): number => BLOCK ** level * HOUR_MS
 export const firstOf = ({ level, place }: TimeBlock): number => place * sizeOf(level)
 export const lastOf = ({ level, place }: TimeBlock): number => (place + 1) * sizeOf(level) - 1
 
-/** The largest blocks from 1850 to 2448, oldest first. Lists that are sorted by time omit documents of other times. */
+/** The largest blocks from 1850 to 2448, oldest first. Lists sorted by time omit documents from outside these years. */
 export const LARGEST_BLOCKS: readonly TimeBlock[] = Array.from({ length: 160 }, (_, place) => ({
   level: TIME_LEVELS - 1,
   place: place - 32,

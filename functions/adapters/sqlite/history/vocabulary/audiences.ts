@@ -106,8 +106,8 @@ function findTenant(database: Database, tenant: string): number | undefined {
 }
 
 /**
- * Returns the session's rows, and creates missing ones. A new session gets the owner of this document. Call it inside a
- * transaction.
+ * Returns the rows of the document's session, and creates missing ones. A new session gets the document's owner. Call it
+ * inside a transaction.
  */
 export function sessionRows(
   database: Database,

@@ -29,8 +29,8 @@ export const hasSession = (marks: Marks, { sessionAge, session }: Marking): bool
   marks.sessionAge === sessionAge && (marks.sessions & session) !== 0
 
 /**
- * Returns which of the tenant's and the owner's bits the marks contain. For these, the tables already have the marked
- * words.
+ * Returns which of the tenant's and the owner's bits the marks contain. If a bit is contained, the tables already have
+ * the marked words for its tenant or owner.
  */
 export const audiencesOn = (marks: Marks, { audienceAge, tenant, owner }: Marking): number =>
   marks.audienceAge === audienceAge ? marks.audiences & (tenant | owner) : 0
@@ -56,7 +56,7 @@ function createMarks() {
   return {
     begin,
     has: (id: number): boolean => given.has(id),
-    /** Returns the bits of these ids, which are all assigned in one age, and this age. */
+    /** Returns the bits of these ids, and the age in which all of these bits are assigned. */
     of(...ids: readonly number[]): { readonly age: number; readonly bits: readonly number[] } {
       if (given.size + ids.filter((id) => !given.has(id)).length > MAX_MARK_BITS) begin()
       for (const id of ids) if (!given.has(id)) given.set(id, 1 << given.size)

@@ -40,8 +40,8 @@ const SELECT_STORED = `SELECT d.role, d.text, m.tool AS toolName, m.call FROM hi
 
 /**
  * Stores the pending words of a message as words of its session, before the message's documents are removed. Deletions
- * of other sessions left these words in the owner's and the tenant's vocabularies, because these documents have them.
- * The deletion of this session will remove them from both. Call it inside a transaction.
+ * of other sessions did not remove these words from the owner's and the tenant's vocabularies, because the message's
+ * documents have the words. The deletion of this session will remove the words from both. Call it inside a transaction.
  */
 export function keepPendingWords(
   { database, reader }: { readonly database: Database; readonly reader: DocumentReader },

@@ -85,8 +85,8 @@ function remember<Value>(cache: Map<string, Value>, key: string, value: Value): 
 }
 
 /**
- * Returns the number of the audience's documents with the token. For a common token, it is estimated from the part of
- * the audience's range that has its first documents.
+ * Returns the number of the audience's documents with the token. For a common token, the number is estimated. Only the
+ * first `COUNTED` documents with the token are counted. The rest of the range is assumed to have as many per id.
  */
 function frequencyOf(database: Database, { range, tokens }: Audience, token: string): number {
   const { first, last } = range

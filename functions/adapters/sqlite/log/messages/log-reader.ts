@@ -18,7 +18,7 @@ type Value = string | number
 /** Sorts after every ULID. */
 const AFTER_ALL_IDS = '~'
 
-/** Characters of messages after which the reader yields to the event loop. */
+/** If the messages of one read have more characters than this, the reader yields to the event loop afterwards. */
 const LARGE = 256 * 1024
 
 /** Creates the reader of sessions' logs on SQLite. A deleted session looks like one that never existed. */

@@ -10,7 +10,7 @@ interface Row extends Counts {
   readonly day: string
   readonly agent: string
   readonly model: string
-  /** Set if the row is a sum for one session: the session and its owner. */
+  /** `owner` and `session` are set if the row is a sum for one session. */
   readonly owner?: string
   readonly session?: string
 }
