@@ -46,8 +46,8 @@ export function numberSources(
 }
 
 /**
- * Caches rendered sources, because each request contains the results again. Reused parts are the identical objects, so their
- * cached weights are found.
+ * Caches rendered sources, because each request contains the results again. A reused part is the identical object, so the weight
+ * that is cached for this object is found, too.
  */
 const rendered = new WeakMap<readonly StoredSource[], { readonly name: string; readonly part: RequestText }>()
 

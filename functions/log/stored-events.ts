@@ -52,7 +52,7 @@ export function firstPendingNotice({ notices = [] }: Run, after: string | undefi
   return first === -1 ? notices.length : first
 }
 
-/** Returns the position of a notice among a run's events; undefined if an older version recorded it. */
+/** Returns the position of a notice among a run's events; undefined if an older version recorded the notice. */
 export function positionOfNotice(notice: RunNotice): EventPosition | undefined {
   if (notice.type !== 'run.paused' && notice.type !== 'run.resumed') return notice.position
   const { generation } = notice

@@ -70,7 +70,7 @@ export class NothingToRead extends Error {
   override readonly name = 'NothingToRead'
 }
 
-/** Maximum bytes of JSON in a page of sessions or messages, because a model reads the page. */
+/** Maximum bytes of JSON in a page of sessions or messages. Pages are limited, because a model reads them. */
 export const PAGE_BYTES = 256 * 1024
 
 /** Maximum characters of a cursor. It is short because a model has to repeat it. */

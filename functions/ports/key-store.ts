@@ -27,7 +27,7 @@ export interface KeyStore {
   used(id: string, now: number): Promise<void>
   /** Revokes a key. Returns false if it does not exist. */
   revoke(id: string, now: number): Promise<boolean>
-  /** Whether any key, even a revoked one, was ever created. From then on, requests need a key. */
+  /** Whether any key, even a revoked one, was ever created. If so, requests need a key. */
   any(): Promise<boolean>
   /**
    * Counts a request of a key at `now` (milliseconds since 1970), over all processes. Returns 0 if the request is within the

@@ -50,7 +50,7 @@ export interface Models {
 
 /** The sizes in a provider's refusal of a request that is too long. */
 export interface RefusedSize {
-  /** Maximum number of tokens in a request, so that the requested output also fits into the model's context. */
+  /** Maximum number of tokens in the request. The rest of the model's context is needed for the requested output. */
   readonly maxTokens?: number
   /** Number of tokens in the refused request without its output, as the provider counted them. It exceeds `maxTokens`. */
   readonly tokens?: number

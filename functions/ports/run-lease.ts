@@ -24,7 +24,7 @@ export interface RunLease {
   readHeaderEventually(key: SessionKey): Promise<SessionHeader | undefined>
   /**
    * Starts the first queued run. Succeeds only if the session is free, has no active run, and still has the generation of `seen`.
-   * The input becomes a message whose id is greater than the log's last.
+   * The input becomes a message whose id is greater than the last id of the log.
    */
   start(seen: SessionHeader, owner: string): Promise<Started | undefined>
   /**

@@ -56,8 +56,8 @@ export interface RunLog {
    */
   appendRound(lease: Lease, round: Round, account?: UsageAccount): Promise<void>
   /**
-   * Stores the rest of a round: the refused tool calls with their errors, and the tasks of delegate calls. At most 64
-   * messages at once, ids ascending and greater than the log's last.
+   * Stores the rest of a round: the refused tool calls with their errors, and the tasks of delegate calls. Accepts at
+   * most 64 messages at once. Their ids ascend and are greater than the last id of the log.
    */
   append(lease: Lease, messages: readonly (ToolMessage | UserMessage)[]): Promise<void>
   /**

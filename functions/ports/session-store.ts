@@ -97,7 +97,7 @@ export interface SessionStore {
    */
   findIds(conditions: SessionConditions): Promise<readonly string[] | undefined>
   /**
-   * Lists sessions, sorted by the time that `sort` names. Sessions with equal times have a fixed order. Sorted by
+   * Lists sessions, sorted by the time that `sort` names. Sessions with equal times have a fixed order. If `sort` is
    * `last_message_at`, sessions without messages always come last, and `since` and `until` exclude them.
    *
    * The cost of a page does not grow with the number of sessions. If the filter is one of the conditions `owner`, `agent`,

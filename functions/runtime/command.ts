@@ -8,7 +8,7 @@ export const MISUSED = 2
 /** Exit code if no program responds at the given address. */
 export const NOT_RUNNING = 3
 
-/** No program responds at the address; the message names it. */
+/** No program responds at the address; the message names the address. */
 export class NotRunning extends Error {
   override readonly name = 'NotRunning'
 }

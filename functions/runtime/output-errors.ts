@@ -1,7 +1,7 @@
 import { writeToTerminal } from './terminal-output.ts'
 /**
- * Keeps the process alive when its output's reader has closed. Without a listener, the first write to a closed pipe or
- * terminal ends the process.
+ * Keeps the process alive when the reader of its output has closed the pipe or the terminal. Without a listener, the
+ * next write would end the process.
  */
 export function ignoreOutputErrors(): void {
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)

@@ -100,8 +100,8 @@ const tagOf = (query: HistoryQuery, place: Uint8Array, secret: string): Buffer =
     .subarray(0, TAG_BYTES)
 
 /**
- * Serializes those fields of a query that decide its hits and their order. A cursor is valid only for queries with an
- * equal text.
+ * Serializes those fields of a query that decide its hits and their order. A cursor is valid only for queries
+ * that have equal values in these fields.
  */
 function identityOf({ scope, text, filters, sort = 'relevance', group }: HistoryQuery): string {
   const { role, tool, status, session, owner, agent, since, until, notRun, feedback, metadata, sessions } = filters

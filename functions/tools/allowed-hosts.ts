@@ -5,8 +5,8 @@ export function isAllowedHost({ protocol, hostname, port }: URL, allowedHosts: r
 }
 
 /**
- * Returns why no request may go to this address; undefined if it is allowed. The addresses behind a host name are
- * checked later, when the connection is made.
+ * Returns the reason why no request may go to this address; undefined if requests are allowed. The addresses behind a
+ * host name are checked later, when the connection is made.
  */
 export function refusedAddress(url: URL, allowedHosts: readonly string[]): string | undefined {
   if (url.protocol !== 'http:' && url.protocol !== 'https:') return 'is not an http(s) address'

@@ -2,8 +2,8 @@ import type { IGrantable } from 'aws-cdk-lib/aws-iam'
 import type { IKey } from 'aws-cdk-lib/aws-kms'
 
 /**
- * Rights to a key that DynamoDB, S3, SQS and Secrets Manager need on behalf of their callers. A wildcard such as
- * `ReEncrypt*` is not necessary.
+ * Rights to use a key. DynamoDB, S3, SQS and Secrets Manager need these rights on behalf of their callers. A wildcard
+ * such as `ReEncrypt*` is not necessary.
  */
 const USES = [
   'kms:Decrypt',

@@ -239,7 +239,7 @@ const ACCESS = {
   integrationError: '$context.integrationErrorMessage',
 }
 
-/** Returns the policy of the API. It rejects requests that arrive through other endpoints or from other addresses. */
+/** Returns the policy of the API. If endpoints or addresses are listed, the policy allows only requests from these. */
 function accessPolicy({ vpcEndpoints = [], allowedAddresses = [] }: PublicApiProps) {
   if (vpcEndpoints.length === 0 && allowedAddresses.length === 0) return {}
   // A request through a VPC endpoint comes from an address of the VPC.

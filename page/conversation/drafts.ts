@@ -37,7 +37,7 @@ export function resultOf(message: string): Store<string> {
   return result
 }
 
-/** Restores an input that was not sent. Text that a person wrote after the input is kept below the input. */
+/** Restores an input that was not sent. If a person has typed new text since, that text is kept below the input. */
 export function restore(session: string, given: Draft): void {
   const { text, files } = given
   const draft = draftOf(session)

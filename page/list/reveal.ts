@@ -5,8 +5,8 @@ export interface Reveal {
 }
 
 /**
- * Scrolls a list so that an element is in its upper half. If the end of the list is too near, `slack`, the list's last
- * child, grows by the missing space.
+ * Scrolls a list so that an element is at the position `at`. If the list ends too soon below the element, `slack`, the
+ * list's last child, grows by the missing space.
  */
 export function reveal(list: HTMLElement, slack: HTMLElement, { element, at }: Reveal): void {
   const below = element.getBoundingClientRect().top - list.getBoundingClientRect().top

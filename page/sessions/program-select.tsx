@@ -1,7 +1,8 @@
 import { programName, PROGRAMS } from './session-facts.ts'
 
 /**
- * Selects the program from which sessions were imported. `sources`: choices in addition to the programs of `PROGRAMS`.
+ * A field to select the program from which sessions were imported. `sources`: choices in addition to the programs of
+ * `PROGRAMS`.
  */
 export function ProgramSelect(props: {
   readonly value: string

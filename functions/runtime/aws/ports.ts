@@ -119,8 +119,8 @@ async function prepare(aws: AwsSettings, clients: Clients): Promise<{ queueUrl: 
 }
 
 /**
- * Returns the result of a store's `work` when the program starts. Throws `SettingsError` if the store accepts
- * connections but does not respond to requests.
+ * Does the `work` that a store needs at the start of the program, and returns the result. Rejects with `SettingsError`
+ * if the store accepts connections but does not respond to requests.
  */
 async function answered<Result>(store: string, work: () => Promise<Result>): Promise<Result> {
   try {

@@ -13,8 +13,7 @@ import type { QueueDepth } from '../../adapters/sqs/queue-depth.ts'
 import type { Operations } from './operations.ts'
 
 /**
- * Limit of a table's size, in bytes, up to which its documents are counted without `--count`. Counting reads the whole
- * table.
+ * Maximum size, in bytes, of a table whose documents are counted without `--count`. Counting reads the whole table.
  */
 const COUNTED_UNASKED = 256 * 1024 * 1024
 const METRICS_MS = 15 * 60_000

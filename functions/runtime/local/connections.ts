@@ -5,7 +5,7 @@ const CROWDED_HEADERS_MS = 5_000
 
 interface Limits {
   readonly maxConnections: number
-  /** Maximum connections per address. An address may be that of one client machine, or of a proxy in front of all clients. */
+  /** Maximum connections per address. An address may belong to one client machine, or to a proxy for all clients. */
   readonly maxOfAddress: number
 }
 

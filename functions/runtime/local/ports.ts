@@ -102,7 +102,7 @@ async function closeAll(history: HistoryProjection, live: LiveProcess, database:
   }
 }
 
-/** Opens the database. `isLeft`: a program that did not shut down cleanly has left its write-ahead log. */
+/** Opens the database. `isLeft`: whether a killed program has left a write-ahead log behind. */
 function openData(folder: string, logger: Logger): { readonly database: Database; readonly isLeft: boolean } {
   try {
     const path = privateData(folder, logger)

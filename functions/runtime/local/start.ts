@@ -37,7 +37,7 @@ const SWEEP_MS = 1_000
  * month per process. A lost hint, or a session whose holder died and whose lease has expired, waits at most 5 s.
  */
 const AWS_SWEEP_MS = 5_000
-/** Time that models have to finish their completions when the program stops. */
+/** Maximum time for models to finish their completions when the program stops. */
 const CUT_OFF_MS = 15_000
 /**
  * Time for the hand-off after `CUT_OFF_MS`. While a tool runs, its run keeps the lease: no other process may acquire
@@ -53,7 +53,7 @@ export interface LocalServer {
   readonly openAccess: boolean
   /** Lines for the operator about the tools of agents that list no tools. */
   readonly unlistedTools: readonly string[]
-  /** Keys exist, but all are revoked or expired: no request is accepted. */
+  /** Whether keys exist, but all are revoked or expired. If so, no request is accepted. */
   readonly lockedOut: boolean
   /** Stops accepting requests, hands off its runs, and closes the database. */
   close(): Promise<void>

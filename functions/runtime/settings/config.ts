@@ -84,7 +84,7 @@ export function readSettings(variables: Variables = process.env) {
 }
 
 /**
- * Parses the variables that are not empty with the schema. Throws `SettingsError`, which names every wrong variable.
+ * Parses all variables with the schema, except empty ones. Throws `SettingsError`, which names every wrong variable.
  */
 export function parse<Schema extends z.ZodType>(schema: Schema, variables: Variables): z.output<Schema> {
   const set = Object.fromEntries(Object.entries(variables).filter(([, value]) => value !== undefined && value !== ''))

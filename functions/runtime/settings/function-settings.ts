@@ -3,7 +3,7 @@ import { SettingsError } from './settings-error.ts'
 
 /**
  * Settings of the functions that execute no run: indexer and sweeper. They are read without zod, which would be a fifth
- * of these functions' code and of their cold start. Error messages are as for all other settings.
+ * of these functions' code and of their cold start. Their error messages have the form of all other settings' messages.
  */
 type Variables = Readonly<Record<string, unknown>>
 

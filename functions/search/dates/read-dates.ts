@@ -80,7 +80,7 @@ export function readDates(text: string, today: Day): DateMention[] {
   return ordered.map((mention) => withPreposition(text, year === undefined ? mention : withYear(mention, year, today)))
 }
 
-/** Completes a date without a year by the year of another date in the query: "from 3 March to 10 March 2025". */
+/** Adds the year of another date in the query to a date without a year: "from 3 March to 10 March 2025". */
 function withYear(mention: DateMention, year: number, today: Day): DateMention {
   const { written } = mention
   if (written === undefined || written.year !== undefined) return mention

@@ -3,7 +3,7 @@ import type { SearchQuery } from '../query/query.ts'
 import { FUNCTION_WORDS } from '../query/words.ts'
 import type { Candidate } from './rows.ts'
 
-/** Consecutive events of a session in the order of its log, each with some of its documents. */
+/** Consecutive events of a session, in the order of the log. Each event has some of its documents. */
 export type Window<Found> = readonly (readonly Found[])[]
 
 /** Maximum number of events in a window before its hit, and maximum number after its hit. */
@@ -62,8 +62,8 @@ export interface NearText<Found> {
 }
 
 /**
- * Returns the quality of each term in an event's neighbours. `texts` has the documents of each neighbour. It has no
- * self-references, so an earlier search never raises the rank of the entries beside it.
+ * Returns the quality of each term in an event's neighbours. `texts` has the documents of each neighbour, except
+ * self-references. So an earlier search never raises the rank of the entries beside it.
  */
 export function contextOf<Found extends Candidate>(
   terms: readonly PlannedTerm[],
@@ -85,5 +85,8 @@ export const usesContext = ({ terms }: SearchQuery): boolean =>
   terms.filter(({ text, wholes, date }) => wholes.length === 0 && date === undefined && !FUNCTION_WORDS.has(text))
     .length > 1
 
-/** Share of a query's keywords. If the best entry contains at least this share, neighbours are not read. */
+/**
+ * Share of a query's terms. If the best entry contains at least this share, and the query has no function words,
+ * neighbours are not read.
+ */
 export const COMPLETE = 0.95

@@ -29,7 +29,7 @@ export interface Candidate {
 /** Weights of a row. These and the weights in `score.ts` were measured on recorded conversations. */
 const ADJACENT = 0.08
 const NEAR = 0.1
-/** At this distance between two neighbouring terms, in characters, their nearness is half of the maximum. */
+/** Distance between two neighbouring terms, in characters, at which their nearness is half of `NEAR`. */
 const NEAR_LETTERS = 30
 const SATURATION = 1.2
 const LENGTH = 0.75
@@ -56,7 +56,7 @@ export interface Row<Found> {
   readonly asked: number
 }
 
-/** Characters of a neighbour's text that may complete an entry. */
+/** Maximum characters, from the beginning of a neighbour's text, in which an entry's missing terms are searched. */
 const MAX_CONTEXT_CHARACTERS = 1_000
 
 /** Returns the quality of each term in the beginning of a neighbour's text. The quality of a date is 0. */
@@ -65,7 +65,7 @@ export function contextQualities(terms: readonly PlannedTerm[], found: Candidate
   return terms.map((term) => (term.period === undefined ? bestQuality(matchesOf(term, text)) : 0))
 }
 
-/** Reads how well a candidate matches. */
+/** Determines how well a candidate matches. */
 export function readRow<Found extends Candidate>(
   query: SearchQuery,
   terms: readonly PlannedTerm[],

@@ -78,7 +78,7 @@ export type ReadWindows<Found> = (hits: readonly Found[]) => Promise<readonly Wi
 
 /** The events of a search's candidates. */
 export interface Ranking<Found extends Candidate> {
-  /** Ordered by their own score, and equal scores by time, newest first. */
+  /** Ordered by score, without context. Events with equal scores are ordered by time, newest first. */
   readonly events: readonly ScoredEvent<Found>[]
   /**
    * Orders the events by a score that also counts the entries beside the best events. Some of these entries become
@@ -188,8 +188,8 @@ function rowScore({ near, literal }: Row<Candidate>, own: number, together: numb
 }
 
 /**
- * Returns a function that shows whether the query names a tool. The query names it if the query has all words of the
- * tool's name.
+ * Returns a function that shows whether the query names a tool. A query names a tool if it contains all words of the
+ * tool's name, one directly after another.
  */
 function toolNamed(query: SearchQuery): (toolName: string | undefined) => boolean {
   const known = new Map<string, boolean>()

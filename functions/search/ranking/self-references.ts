@@ -88,7 +88,7 @@ async function findAmong(
   )
   for (const run of await searchedAmong(unsure.map(({ runId }) => runId))) searching.add(run)
   /**
-   * Time at which a run first listed history entries. Listings of other programs' tools are recognised by their text
+   * Time at which each run first listed history entries. Listings of other programs' tools are recognised by their text
    * only. So later texts of the run may lack the mark `searched`.
    */
   const shownAt = new Map<string, number>()

@@ -2,8 +2,8 @@ import type { Range } from './private-keys.ts'
 
 /**
  * Matches base64 of at least 28 characters, also over several lines. A shorter section cannot hold a secret that is
- * recognizable. The number of lines is limited and the `u` flag is missing, because otherwise the stack overflows on
- * megabytes.
+ * recognizable. The number of lines is limited, and the `u` flag is missing. Otherwise, texts of megabytes would overflow
+ * the stack.
  */
 const BASE64 = /(?<![A-Za-z0-9+/_-])(?:[A-Za-z0-9+/_-]{60,80}\r?\n){0,500}[A-Za-z0-9+/_-]{28}[A-Za-z0-9+/_-]*={0,2}/g
 /**

@@ -29,7 +29,7 @@ export interface ReleaseProps {
   readonly functions: BackendFunctions
   readonly canary: Canary
   /**
-   * Processes of the API that are started in advance.
+   * Number of API processes that are started in advance.
    * @default - none
    */
   readonly provisionedConcurrency?: number | undefined
