@@ -14,7 +14,7 @@ export interface Call {
   readonly lines?: string | ReadableStream<Uint8Array> | undefined
   readonly headers?: { readonly [name: string]: string }
   readonly signal?: AbortSignal | undefined
-  /** Whether a browser finishes the request after its page was closed. */
+  /** Whether a browser finishes the request even if the page that sent it is closed. */
   readonly keepalive?: boolean
 }
 

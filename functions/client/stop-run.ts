@@ -61,7 +61,7 @@ async function stopRequest(send: Send, chat: string, { run, close }: StoppedRequ
   if (id !== undefined) await cancelRun(send, chat, id)
 }
 
-/** Whether the API refused the request, so that it started no run. */
+/** Whether the API refused the request. A refused request has started no run. */
 const isRefusal = (error: unknown): boolean => error instanceof ApiProblem && error.status < 500
 
 async function cancelRun(send: Send, chat: string, run: string): Promise<void> {

@@ -3,7 +3,10 @@ import type { SessionKey } from '../domain/session.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Outbox } from '../ports/outbox.ts'
 
-/** Number of pending deliveries in one page, and in all pages. Due deliveries may follow many that wait for a retry. */
+/**
+ * Number of pending deliveries in one page, and in all pages. Several pages are read, because many deliveries that wait
+ * for a retry may precede the due ones.
+ */
 const PAGE = 100
 const MAX_DELIVERIES_READ = 2_000
 

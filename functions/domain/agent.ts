@@ -3,7 +3,7 @@ import type { RequestSettings, ResponseFormat, SamplingOptions } from './runs/re
 import type { OnBusy } from './runs/run.ts'
 
 export interface ModelOptions extends SamplingOptions, Pick<RequestSettings, 'stop'> {
-  /** Timeout of a request between two events, in milliseconds. Default: two minutes. */
+  /** Maximum time between two events of a request, in milliseconds. Default: two minutes. */
   readonly timeoutMs?: number
   /** The provider SDK's own options, passed on unchanged: provider name → options. */
   readonly provider?: { readonly [provider: string]: JsonObject }

@@ -63,8 +63,8 @@ const SUSPECT = 2
 /** Number of starts after which a delivery is abandoned. With the waits between them, these starts take three hours. */
 export const MAX_STARTS = 20
 /**
- * Wait after the second crash. It doubles with each further crash. During the wait, the process makes progress with its
- * other deliveries.
+ * Waiting time of a delivery after its second crash. The time doubles with each further crash. Meanwhile, the process
+ * makes progress with its other deliveries.
  */
 const FIRST_WAIT_MS = 60_000
 const MAX_WAIT_MS = 600_000

@@ -162,7 +162,7 @@ export interface Understood {
   /** The time that the query names, in milliseconds since 1970, inclusive. Entries of this time rank higher. */
   readonly since?: number
   readonly until?: number
-  /** The searched terms, without dates and without words that only phrase a question. */
+  /** The searched terms. Dates are omitted, and so are words that only make the text a question. */
   readonly terms: readonly string[]
 }
 

@@ -14,9 +14,9 @@ declare global {
 
 /**
  * A number that keeps its spelling because JavaScript would spell it differently: `10.00`, `1e3`, integers beyond 2^53.
- * `JSON.stringify` writes the original spelling. `readJson` (`functions/log/json/exact-json.ts`) creates it. An object
- * with a copy of its field is not an exact number, so code that copies values field by field must check `isExactNumber`
- * first.
+ * `JSON.stringify` writes the original spelling. `readJson` (`functions/log/json/exact-json.ts`) creates such a number.
+ * If its field is copied to another object, that object is not an exact number. So code that copies values field by
+ * field must check `isExactNumber` first.
  */
 export type ExactNumber = { readonly rawJSON: string }
 
@@ -29,6 +29,6 @@ export type JsonObject = { readonly [key: string]: Json | undefined }
 
 export const isExactNumber = (value: unknown): value is ExactNumber => JSON.isRawJSON(value)
 
-/** Whether a value is a JSON object. Lists, null and exact numbers, which are objects for JavaScript, are not. */
+/** Whether a value is a JSON object. False for lists, null and exact numbers, although `typeof` calls them objects. */
 export const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !isExactNumber(value)

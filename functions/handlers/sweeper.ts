@@ -1,5 +1,5 @@
 import { readSweeperSettings } from '../runtime/settings/function-settings.ts'
 import { createSweeperHandler } from '../runtime/lambda/sweeper.ts'
 
-/** Lambda, on a schedule: finds work that lost hints and dead processes left behind. */
+/** Lambda, on a schedule: finds the work of dead processes, and work whose hint was lost. */
 export const handler = createSweeperHandler(readSweeperSettings())

@@ -5,7 +5,8 @@ import type { SourceNumbers } from '../log/sources.ts'
 import type { LogReader } from '../ports/log-reader.ts'
 
 /**
- * Number of completions per read. Nearly always, the first completion after a result has recorded the result's numbers.
+ * Number of completions per read. Nearly always, a result's numbers are recorded in the first completion after the
+ * result.
  */
 const FEW = 4
 const MAX_READS = 8

@@ -23,8 +23,8 @@ export function serviceRoutes(app: App, dependencies: AppDependencies): void {
 }
 
 /**
- * Serves the Model Context Protocol at `POST /mcp`, with its own messages and errors after authentication. It keeps no
- * session, so GET and DELETE are rejected with 405.
+ * Serves the Model Context Protocol at `POST /mcp`. After authentication, all messages and errors have the form of this
+ * protocol. The server keeps no session, so GET and DELETE are rejected with 405.
  */
 export function mcpRoutes(app: App, { mcp, calls }: RouteDependencies): void {
   app.post('/mcp', (c) => mcp(c.req.raw, { caller: c.get('caller'), calls }))

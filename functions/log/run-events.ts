@@ -147,8 +147,9 @@ type NoticeEvent = ContextEvent | WarningEvent | RunStateEvent
 
 /**
  * Creates the event of each notice; undefined for a notice without an event. Events of warnings and of the context are
- * numbered per type. Two pauses, or two ends of a pause, may have the same name: a run that is taken over, and then pauses and
- * resumes, stores no message between them. The later events of a name are numbered from 1, so that each id is unique.
+ * numbered per type. Two pauses may have the same name if no message is stored between them, and so may two ends of a
+ * pause. This happens if a run is taken over, and then pauses and resumes. The later events of a name are numbered from
+ * 1, so that each id is unique.
  */
 export function noticeEvents(run: Run, notices: readonly RunNotice[]): (NoticeEvent | undefined)[] {
   const seen = new Map<string, number>()

@@ -105,7 +105,7 @@ export type ClosedMessage = ClosedUserMessage | ClosedAssistantMessage | ClosedT
 /** The media type of outputs without one. */
 export const PLAIN_TEXT = 'text/plain; charset=utf-8'
 
-/** The import does not have the declared format. The message names the fields and the reasons. */
+/** The import does not have the declared format. The error message names the fields and the reasons. */
 export class ImportRefused extends Error {
   override readonly name = 'ImportRefused'
   readonly errors: readonly { readonly path: string; readonly message: string }[]

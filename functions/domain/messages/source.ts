@@ -12,8 +12,8 @@ export interface Source {
 export const MAX_SOURCES = 100
 
 /**
- * The numbers of one result's sources: the first source has the number `from`, and the others follow. The first
- * completion whose request used the sources records their numbers. The numbers never change.
+ * The numbers of one result's sources: the first source has the number `from`, and the others follow. The
+ * numbers are recorded in the first completion whose request used the sources, and they never change.
  */
 export interface NumberedSources {
   /** The id of the tool message. */

@@ -8,7 +8,7 @@ export interface EventPosition {
   readonly number: number
 }
 
-/** Negative if `left` comes first, 0 if both are equal. */
+/** Compares two positions. The result is negative if `left` comes first, and 0 if both are equal. */
 export const comparePositions = (left: EventPosition, right: EventPosition): number =>
   left.generation - right.generation || left.number - right.number
 

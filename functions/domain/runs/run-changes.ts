@@ -143,8 +143,8 @@ export interface RunEnd {
   readonly stopReason: StopReason
   readonly error?: RunError
   /**
-   * The final completion, the text streamed before a failure or cancel, or the error. Its id is greater than the log's
-   * last.
+   * The final completion, the text streamed before a failure or cancel, or the error. The message's id is greater than
+   * the log's last id.
    */
   readonly message?: AssistantMessage
   /** The JSON text of the final completion, if the run has a format and the text fits it. */

@@ -122,7 +122,7 @@ export interface Run {
   readonly createdAt: number
   readonly startedAt?: number
   readonly endedAt?: number
-  /** The generation of the lease with which the run started. Absent if it was imported, or started by an earlier version. */
+  /** The generation of the lease with which the run started. Absent in imported runs, and in runs of earlier versions. */
   readonly startGeneration?: number
   /** Number of the leader's rounds stored so far. */
   readonly rounds: number

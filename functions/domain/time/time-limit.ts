@@ -43,7 +43,7 @@ export function limitTime(signal: AbortSignal, milliseconds: number, late: () =>
  */
 export function raceAbort<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
   return new Promise((resolve, reject) => {
-    // The microtask runs after the reactions to work that has settled already.
+    // If the work has settled already, its outcome is passed on before this microtask runs.
     const stop = (): void => queueMicrotask(() => reject(signal.reason as Error))
     const end = (): void => signal.removeEventListener('abort', stop)
     signal.addEventListener('abort', stop)

@@ -75,7 +75,7 @@ export const invalidFields = (place: string, issues: readonly Issue[]): InvalidF
     message: (place === 'query' ? inQuery(message) : message).slice(0, MESSAGE_LENGTH).toWellFormed(),
   }))
 
-/** Replaces a message for query parameters. A parameter that is given twice is parsed as a list, not as a string. */
+/** Replaces an error message if it would mislead: a query parameter that is given twice is parsed as a list. */
 const inQuery = (message: string): string => (message === 'must be a string' ? 'can be given once only' : message)
 
 function pathText(place: string, path: readonly PropertyKey[]): string {

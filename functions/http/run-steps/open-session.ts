@@ -39,8 +39,8 @@ export async function openSession(dependencies: AppDependencies, caller: Caller,
       if (made === undefined) throw error
     }
   }
-  // A key limited to other agents must not take over the session: it could then answer the calls of the session's
-  // agent.
+  // A key limited to other agents must not take over the session. A caller with such a key could then answer
+  // the calls of the session's agent.
   const session = await enterSession(dependencies, caller, id)
   const change = definedFields({
     agent: session.agent === agent ? undefined : agent,

@@ -23,7 +23,8 @@ export interface MemberCalls {
   parentOf(message: PlacedThere): MemberCall | undefined
   /**
    * Returns the numbers of each result's sources, as a completion of the imported log records them. Undefined if the
-   * numbers are not consecutive, or if an entry matches no earlier result without numbers.
+   * numbers are not consecutive, or if an entry matches no earlier result. A result that already has numbers matches no
+   * further entry.
    */
   numbersOf(recorded: readonly NumberedSources[]): ClosedNumbers | undefined
   /** Starts a run. */

@@ -9,7 +9,8 @@ import type { Span } from './json-spans.ts'
 const MARK = '\uE000number:'
 const MAY_HAVE_MARK = /\uE000|\\u[eE]000/u
 /**
- * Maximum length of a number that JavaScript certainly keeps, in characters. JavaScript keeps 15 significant digits.
+ * Maximum length, in characters, of a plain number whose spelling JavaScript certainly keeps. JavaScript keeps 15
+ * significant digits.
  */
 const MAX_PLAIN_CHARACTERS = 15
 

@@ -78,8 +78,8 @@ function candidates(of: Measured, scale: Scale): { readonly found: readonly Cand
   const found: Candidate[] = []
   for (const [index, { message, weight }] of replayed.entries()) {
     const isInput = message.role === 'user' && turn.has(message)
-    // A truncation never begins at an input that an earlier truncation kept. Otherwise, the messages that were dropped
-    // after this input would be sent again.
+    // A truncation never begins at an input that an earlier truncation kept. Otherwise, the dropped messages that
+    // follow this input in the log would be sent again.
     const isBehind = message.id < (context.cut?.from ?? '')
     if (!isBehind && (index > inputs.length || (index === 0 && !of.isWhole))) {
       const tokens = tokensOf(scale, opening + keptWeight + rest)

@@ -28,7 +28,10 @@ const TOKENS: readonly (readonly [name: RegExp, tokens: number])[] = [
 
 type Limits = NonNullable<SessionContext['limits']>
 
-/** Returns the context window of an agent's model in tokens, including its completion. `limits`: learned from refusals. */
+/**
+ * Returns the context window of an agent's model, in tokens. A request and its completion share the window. `limits`:
+ * learned from refusals.
+ */
 export function contextTokensOf({ model, policies }: Pick<Agent, 'model' | 'policies'>, limits: Limits = {}): number {
   return Math.min(assumedTokens(model, policies), limitOf(model, limits))
 }

@@ -50,7 +50,7 @@ function withoutBigInts(value: unknown): unknown {
   return mapped(value, withoutBigInts)
 }
 
-/** Replaces each entry of a list or an object. Other values, bytes and times are returned unchanged. */
+/** Replaces each entry of a list or an object. All other values, including bytes and times, are returned unchanged. */
 function mapped(value: unknown, replaced: (entry: unknown) => unknown): unknown {
   if (Array.isArray(value)) return value.map(replaced)
   if (!isRecord(value) || value instanceof Uint8Array || value instanceof Date) return value

@@ -27,9 +27,9 @@ interface Found {
 const DATA_URL = /^data:([^;,]+);base64,(.+)$/su
 
 /**
- * Reads the conversation of a thread from its checkpoints, oldest first. It contains every message of any checkpoint
- * once, even if a later step removed it from the state. A changed message is included in both forms. `known`: ids of
- * messages that another conversation has. If `known` contains all messages, the result is empty.
+ * Reads the conversation of a thread from its checkpoints, oldest first. The conversation contains each message of the
+ * checkpoints once, even if a later step removed the message from the state. A changed message is included in both
+ * forms. `known`: ids of messages that another conversation has. If `known` contains all messages, the result is empty.
  */
 export function readLangGraph(
   checkpoints: Iterable<CheckpointRow>,

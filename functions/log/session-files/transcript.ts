@@ -5,8 +5,8 @@ import type { JsonObject } from '../../domain/json.ts'
 export interface FilePlace {
   readonly line: number
   /**
-   * Position of a message within the line. Set if the line has several messages, or if a document begins there: `[3]`, `7:
-   * messages[3]`.
+   * Position of a message within the line: `[3]`, `7: messages[3]`. Set if the line has several messages, or if a
+   * document begins in this line.
    */
   readonly at?: string
 }

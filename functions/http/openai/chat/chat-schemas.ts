@@ -49,7 +49,7 @@ const functionTool = z.object({
 const emptyList = (message: string) => z.array(z.unknown(), message).max(0, message).nullish()
 
 const TEXT_ONLY = 'can only be ["text"]'
-/** Fields of unsupported features. Only values that request no unsupported behaviour are accepted. */
+/** Fields of unsupported features. Only values that do not request such a feature are accepted. */
 const refused = {
   n: z.union([z.literal(1, 'can only be 1'), z.null()]).optional(),
   logprobs: z.union([z.literal(false, 'is not supported'), z.null()]).optional(),

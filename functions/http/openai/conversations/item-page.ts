@@ -12,7 +12,7 @@ export function pageOf(items: readonly ShownItem[], { after, limit, order }: Ite
   return listOf(rest.slice(0, limit), rest.length > limit)
 }
 
-/** Converts items to a list. Omits items that do not fit into a page, and then sets `has_more`. */
+/** Converts items to a list. If some do not fit into a page, omits them and sets `has_more`. */
 export function listOf(items: readonly ShownItem[], more: boolean): ItemList {
   const data = fitting(items)
   return {

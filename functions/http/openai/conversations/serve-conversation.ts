@@ -46,7 +46,7 @@ export const changeConversation = (
     conversationResource(await changeSession(dependencies, caller, id, { metadata })),
   )
 
-/** Deletes the session. When the promise resolves, the session is hidden, but its rows may still be being removed. */
+/** Deletes the session. When the promise resolves, the session is hidden, but some of its rows may still exist. */
 export const removeConversation = (dependencies: RouteDependencies, caller: Caller, id: string) =>
   orConversationNotFound(id, async () => {
     const session = await findChangeableSession(dependencies, caller, id)

@@ -90,7 +90,7 @@ export const RESPONSE_ID = /^resp_([0-7][0-9A-HJKMNP-TV-Z]{25})(?:\.([1-9][0-9]{
 /** The items of a request. The handler checks them, because an item may omit its type. */
 export const requestItems = z.array(jsonObject)
 
-/** Fields of unsupported features. Only values that request no unsupported behaviour are accepted. */
+/** Fields of unsupported features. Only values that do not request such a feature are accepted. */
 const refused = {
   prompt: z.null('is not supported').optional(),
   truncation: z.enum(['disabled', 'auto']).nullish(),

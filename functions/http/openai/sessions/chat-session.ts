@@ -82,8 +82,8 @@ const keyedSession = (turn: ChatTurn): string | undefined =>
     : `chat-${sha256(`${scopeOf(turn)} key ${turn.idempotencyKey}`).slice(0, 40)}`
 
 /**
- * Converts the client's history to closed messages. A result that no run waits for becomes part of the history, together with
- * its call.
+ * Converts the client's history to closed messages. If no run waits for a result, the result and its call become part
+ * of the history.
  */
 export function closedHistory({ history, results }: Pick<ChatInput, 'history' | 'results'>): ClosedMessage[] {
   if (history.length === 0) return []

@@ -51,7 +51,7 @@ export async function noteAttempt(
   return { name, session, ...noted }
 }
 
-/** Remembers that a response was delivered to its end. Until then, a repeated request attaches to its run. */
+/** Remembers that a response was delivered completely. Before that, a repeated request attaches to the response's run. */
 export async function noteDelivered(
   { names, clock, log }: RouteDependencies,
   { tenant }: SessionKey,
