@@ -18,7 +18,7 @@ export class ApiProblem extends Error {
 /** Reads the problem from a response that is not `ok`. */
 export async function problemOf(response) {
     const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
-    // If the body breaks off, the status alone still makes a problem.
+    // If the body cannot be read completely, the problem is made from the status alone.
     const text = await response.text().catch(() => '');
     const type = response.headers.get('content-type') ?? '';
     const sent = type.startsWith('application/problem+json') ? fieldsOf(text) : {};

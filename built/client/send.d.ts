@@ -11,7 +11,7 @@ export interface Call {
         readonly [name: string]: string;
     };
     readonly signal?: AbortSignal | undefined;
-    /** Whether a browser finishes the request after its page was closed. */
+    /** Whether a browser finishes the request even if the page that sent it is closed. */
     readonly keepalive?: boolean;
 }
 export type Send = (method: string, path: string, call: Call) => Promise<Response>;

@@ -48,7 +48,7 @@ async function stopRequest(send, chat, { run, close }) {
     if (id !== undefined)
         await cancelRun(send, chat, id);
 }
-/** Whether the API refused the request, so that it started no run. */
+/** Whether the API refused the request. A refused request has started no run. */
 const isRefusal = (error) => error instanceof ApiProblem && error.status < 500;
 async function cancelRun(send, chat, run) {
     const path = `/v1/sessions/${encodeURIComponent(chat)}/runs/${run}/cancel`;
