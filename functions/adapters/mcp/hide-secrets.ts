@@ -15,7 +15,7 @@ const HIDDEN = '[secret removed]'
 
 export interface ServerSecrets {
   readonly url: string
-  /** Returns the headers for the server, and the secrets that the settings name in them. */
+  /** Returns the headers for the server, and the secrets that these headers contain. */
   readonly sent: () => Promise<{
     readonly headers: Readonly<Record<string, string>>
     readonly secrets: readonly string[]

@@ -23,7 +23,10 @@ export async function emitResolvedCalls(state: RunState): Promise<void> {
   await recordDecision(state, { notices: [callsResolved(resolved)] }, { resolved })
 }
 
-/** The calls that clients have resolved and whose ends no holder has emitted, in log order. `notices`: those of the run. */
+/**
+ * Returns the calls that clients have resolved, in log order. Omits the calls whose end event a holder has emitted.
+ * `notices`: the run's notices.
+ */
 export const resolvedCalls = (leader: Thread, notices: readonly RunNotice[]): ToolMessage[] =>
   [...threadsOf(leader)]
     .flatMap(positionedCalls)
