@@ -11,7 +11,7 @@ const SHORT = '4'
 withEngines(['dynamodb'], ({ dynamodb }) => {
   // The simulator runs in a separate process. In this process, the test's late imports would take real time, which the
   // seed does not determine. The process fails if a promise is broken.
-  test('two runs of a seed keep the promises and give one trace on DynamoDB, whatever its response times', async () => {
+  test('simulations of one seed on DynamoDB break no promise and give one trace, whatever the response times', async () => {
     const args = ['audit/simulator/simulate.ts', '--store', 'dynamodb', '--seed', SHORT, '--trace']
     const env = { ...process.env, DYNAMODB_ENDPOINT: dynamodb }
     const play = async () => (await execute(process.execPath, args, { env })).stdout.replace(/ in [\d.]+ s,/, '')

@@ -31,7 +31,7 @@ test('a process stores one use of each key per day', async () => {
   expect(uses).toEqual(['a 2026-01-05', 'b 2026-01-05', 'a 2026-01-06'])
 })
 
-test('a request is accepted although its use cannot be stored; the key’s next request stores the use', async () => {
+test('a request is accepted although its key’s use cannot be stored; the key’s next request stores the use', async () => {
   const { uses, errors, keyUse, fail } = recorder()
   fail(true)
   await keyUse({ id: 'a' })

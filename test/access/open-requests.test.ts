@@ -201,7 +201,7 @@ test('a slot remains taken until its request ends', async () => {
   expect([...places.values()]).toEqual([610_000])
 })
 
-test('requests of a revoked key end although the renewal of another slot hangs', async () => {
+test('requests of a revoked key end even while the renewal of another key’s slot hangs', async () => {
   const { calls, good, look, pass, fallSilent } = open()
   await calls.open(caller('one', 't', { openCalls: 1 }))
   const { signal } = await calls.open(caller('two'))

@@ -60,7 +60,7 @@ async function opened(mcp: readonly McpServer[], more: Parameters<typeof connect
 const PAUSE_MS = 1_000
 
 describe('an MCP server with an unusual tool list', () => {
-  test('has its huge list truncated, with a warning', async () => {
+  test('provides only the first 128 tools of a huge list, and causes a warning', async () => {
     const { host, url } = await raw((message, response) =>
       reply(response, message, {
         tools: Array.from({ length: 2_000 }, (_, at) => tool(`tool_${at}`, { description: 'x'.repeat(500) })),
@@ -102,7 +102,7 @@ describe('an MCP server with an unusual tool list', () => {
     expect(warnings).toEqual(['MCP server test: its tools are absent: did not list its tools within 0.2 s'])
   })
 
-  test('gets valid and stable tool names in place of odd ones', async () => {
+  test('provides tools whose odd names are replaced by valid and stable names', async () => {
     const names = [
       'look',
       'look',
@@ -217,7 +217,7 @@ describe('a call to a hostile MCP server', () => {
     expect(longest).toBeLessThan(PAUSE_MS)
   })
 
-  test('ends an endless stream when the call is aborted, and closes the connection', async () => {
+  test('fails when it is aborted during an endless stream, and closes the connection', async () => {
     const { promise: closed, resolve: close } = Promise.withResolvers<void>()
     const { host, url } = await answering((_message, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })

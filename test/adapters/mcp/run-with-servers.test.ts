@@ -167,7 +167,7 @@ describe('a run with MCP servers', () => {
     expect([result?.status, result?.text]).toEqual(['error', expect.stringContaining('cannot be reached')])
   })
 
-  test('has a fixed tool list, even in another process, whatever its servers list later', async () => {
+  test('has a fixed tool list, even in another process, although its servers offer other tools later', async () => {
     const calls: string[] = []
     const { url, names } = await server(['look', 'buy'], calls)
     const settings = serverAt(url, { name: 'shop', needsApproval: ['buy'] })

@@ -96,7 +96,7 @@ test('answers that a server never acknowledges do not block other calls and list
   expect(seen.answers).toBeLessThanOrEqual(4)
 })
 
-test('a stream that a server does not close is closed after the result of its call', async () => {
+test('the client closes a call’s stream after the result arrives, even if the server never does', async () => {
   const { connection, seen } = await connect(({ id }, response) =>
     response.writeHead(200, { 'content-type': 'text/event-stream' }).write(event({ id, result: RESULT })),
   )

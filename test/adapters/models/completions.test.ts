@@ -158,7 +158,7 @@ describe.each(PROVIDERS)('a stream of $name', (provider) => {
     },
   )
 
-  it('is refused if the provider filtered it', async () => {
+  it('fails with code "refused" if the provider filtered the completion', async () => {
     const filtered: ScriptedCompletion = { parts: [{ type: 'text', text: 'I ca' }], finish: 'filtered' }
     expect(await failure(provider, { frames: provider.frames(filtered) })).toMatchObject({
       code: 'refused',

@@ -84,7 +84,7 @@ describe('a format with a schema', () => {
     expect(JSON.stringify(body)).not.toContain('"name":"json"')
   })
 
-  it('for an OpenAI-compatible server is a field and an instruction; beside tools, it is only an instruction', async () => {
+  it('is a field and an instruction for an OpenAI-compatible server, but only an instruction beside tools', async () => {
     const provider = named('openai-compatible')
     const both = await bodyFor(provider, { responseFormat: typed })
     expect(fieldOf(both)).toMatchObject({ type: 'json_schema', json_schema: { name: 'place', strict: true } })

@@ -36,7 +36,7 @@ describe('a model opened by name', () => {
     },
   )
 
-  it('a second open returns the same model', async () => {
+  it('is the same model when the name is opened again', async () => {
     const models = createModels({ settings: {} })
     expect(await models.open('demo/demo')).toBe(await models.open('demo/demo'))
   })

@@ -191,7 +191,7 @@ describe('a request to the Anthropic Messages API', () => {
     for (const id of ids) expect(id).toMatch(/^[a-zA-Z0-9_-]+$/)
   })
 
-  it('returns reasoning with its signature, even if the reasoning consists of a signature only', async () => {
+  it('contains earlier reasoning with its signature, even if the reasoning consists of a signature only', async () => {
     const { body } = await bodyFor(provider, requestFor(LOG))
     expect(JSON.stringify(body)).toContain('{"type":"thinking","thinking":"let me think","signature":"c2lnMQ=="}')
     expect(JSON.stringify(body)).toContain('{"type":"thinking","thinking":"","signature":"c2lnMg=="}')
@@ -226,7 +226,7 @@ describe('a Bedrock request', () => {
     expect(last.content.at(-1)).toEqual({ text: 'Answer now. Do not call any tool.' })
   })
 
-  it('returns reasoning with its signature and contains no blank text', async () => {
+  it('contains earlier reasoning with its signature, and no blank text', async () => {
     const { text } = await bodyFor(provider, requestFor(LOG))
     expect(text).toContain('{"reasoningText":{"text":"let me think","signature":"c2lnMQ=="}}')
     expect(text).toContain('{"reasoningText":{"text":"","signature":"c2lnMg=="}}')
@@ -244,7 +244,7 @@ describe('a Bedrock request', () => {
 describe('a request to the OpenAI Responses API', () => {
   const provider = named('openai')
 
-  it('disables storage at the provider and returns encrypted reasoning', async () => {
+  it('disables storage at the provider, and contains earlier reasoning in encrypted form', async () => {
     const { body, text } = await bodyFor(provider, requestFor(LOG))
     expect(body).toMatchObject({ store: false, include: ['reasoning.encrypted_content'] })
     expect(text).not.toContain('item_reference')

@@ -62,7 +62,7 @@ withEngines(['opensearch'], ({ opensearch }) => {
       expect(share(all, 10)).toBeGreaterThanOrEqual(0.99)
     })
 
-    test('rank earlier questions, and texts that retell the events, below the events', () => {
+    test('reach almost the same hit rates after sessions that repeat the queries and events are stored', () => {
       const [clean, again] = [CLEAN, RETOLD].map((name) => Object.values(ranks[name] ?? {}).flat())
       expect(share(again ?? [], 1)).toBeGreaterThanOrEqual(share(clean ?? [], 1) - 0.02)
       expect(share(again ?? [], 10)).toBeGreaterThanOrEqual(share(clean ?? [], 10) - 0.01)

@@ -57,7 +57,7 @@ withEngines(['s3'], ({ s3 }) => {
     client.destroy()
   })
 
-  test('four batches are read at a time, and no unchanged batch twice, even over several deletions', async () => {
+  test('four batches are read concurrently, and no unchanged batch is read twice, even over several deletions', async () => {
     const client = s3Client(s3)
     const bucket = `failures-${crypto.randomUUID()}`
     await client.send(new CreateBucketCommand({ Bucket: bucket }))

@@ -54,7 +54,7 @@ test('locks of one process exclude one another, and a released lock leaves no fi
   expect(readdirSync(folder)).toEqual([])
 })
 
-test('one caller at a time handles an ended process; after a failure, another caller can handle it', () => {
+test('an ended process is handled by one caller at a time, and by another caller after a failure', () => {
   writeFileSync(join(folder, `${ENDED}.lock`), '')
   const visits: string[] = []
   forEachEndedProcess(folder, (id) => visits.push(id, ...endedProcesses()))
@@ -80,7 +80,7 @@ test('a folder that cannot be created causes an error', () => {
   expect(() => lockProcess(join(folder, 'file'))).toThrow(/EEXIST/)
 })
 
-test('if another process removes a file before it is locked, a new file replaces it', async () => {
+test('a file that another process removes before it is locked is replaced by a new file', async () => {
   const source = `import { workerData, parentPort } from 'node:worker_threads'
     const { forEachEndedProcess } = await import(${MODULE})
     parentPort.postMessage('ready')

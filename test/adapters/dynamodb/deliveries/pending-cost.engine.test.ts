@@ -62,7 +62,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
     expect(await pending(10)).toEqual([one.id])
   })
 
-  test('finished deliveries that an earlier version left flagged as pending are not returned', async () => {
+  test('finished deliveries are not returned even if an earlier version did not remove their pending flag', async () => {
     const [first, second, third] = [await add(1), await add(2), await add(3)]
     for (const one of [first, third]) {
       await end(one)

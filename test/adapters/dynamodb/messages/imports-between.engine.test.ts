@@ -12,7 +12,7 @@ import { dynamodbEngine } from '../engine.ts'
 import { createInterloper } from '../runs/interloper.ts'
 
 withEngines(['dynamodb'], ({ dynamodb }) => {
-  describe('an import from a fast clock, between the read and the write of an input', () => {
+  describe('an import by a process with a fast clock, between the read and the write of an input', () => {
     let stores: Stores
     const { between, amid } = createInterloper()
     beforeAll(async () => void (stores = await dynamodbEngine(dynamodb).open({ between })), 120_000)

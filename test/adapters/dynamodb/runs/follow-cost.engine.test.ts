@@ -45,7 +45,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
     return (Math.max(0, meter.units - 1) * 1_000) / (performance.now() - begun)
   }
 
-  test('any number of callers that wait for a remote run cost one read unit per second together', async () => {
+  test('all callers that wait for one remote run together cost at most one read unit per second', async () => {
     const fixture = await openFixture(stores)
     const { lease } = await startRun({ ...fixture, ...fixture.peer })
     const round = roundAfter(fixture, lease, lease.head, CALLS)

@@ -78,7 +78,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       expect(await header(fixture)).not.toHaveProperty('cancel')
     })
 
-    test('taking a lease fails if another process took the lease, used its generation and released it', async () => {
+    test('taking a lease fails if another process meanwhile takes, claims and releases the lease', async () => {
       const fixture = await open()
       const { lease } = await startRun(fixture)
       await fixture.lease.release(lease)
@@ -123,7 +123,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       expect(await fixture.peer.log.completeCall(later, result)).toMatchObject({ status: 'completed' })
     })
 
-    test('an input gets a greater id than an input that a process with a fast clock stored before', async () => {
+    test('an input gets a greater id than the previous input, which a process with a fast clock stored', async () => {
       const fixture = await open()
       await startRun(fixture)
       let first = ''

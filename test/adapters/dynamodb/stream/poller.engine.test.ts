@@ -155,7 +155,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
     })
 
     test.each(['GetRecords', 'GetShardIterator'])(
-      'starts at the oldest record when %s shows that its position was dropped, and warns once',
+      'restarts at the oldest record, with one warning, when %s shows that the record at its position expired',
       async (operation) => {
         const { dependencies, proxy, write, seen, warnings, errors } = await harness()
         await write('a')

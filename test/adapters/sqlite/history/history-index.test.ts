@@ -33,7 +33,7 @@ historyIndexContract('sqlite', async () => {
   }
 })
 
-test('a message is not reported as missing while the index is not up to date', async () => {
+test('an unknown message is reported as missing only if the index is up to date', async () => {
   const database = openDatabase(':memory:')
   const tables = createHistoryTables(database)
   const stored = document('the crate is blue')

@@ -47,7 +47,7 @@ test('a rebuild restores missing index entries and removes entries of messages t
   await harness.close()
 })
 
-test('searches find everything during a rebuild and during writes of the program', async () => {
+test('searches find everything during a rebuild, even while the program writes new messages', async () => {
   const harness = await openHarness({ script: Array.from({ length: 80 }, (_, n) => ({ text: `answer number${n}` })) })
   for (let turn = 0; turn < 40; turn++) await harness.settled(await harness.submit(`question ${turn}`))
   let done = false

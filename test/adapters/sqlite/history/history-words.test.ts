@@ -131,7 +131,7 @@ describe('the stored vocabulary of SQLite', () => {
     for (const scope of [{}, { owner: 'ann' }, { session: 's-1' }]) expect(await find('zebar', scope)).toEqual(['m-2'])
   })
 
-  test('excludes words until they are written', async () => {
+  test('includes words whose first write failed and whose second write succeeded', async () => {
     say({ session: 's-1', message: 'm-1', text: 'a horse', owner: 'ann' })
     const said = { session: 's-1', message: 'm-2', text: 'a zebra', owner: 'ann' }
     database.exec(`CREATE TEMP TRIGGER full BEFORE INSERT ON historyVocabulary BEGIN SELECT RAISE(ABORT, 'full'); END`)

@@ -131,7 +131,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
     expect((await newRows(old)).length).toBeGreaterThan(3)
   })
 
-  test('the sweeper stores list entries of old sessions in small steps, and searches for more once a day', async () => {
+  test('the sweeper searches for old sessions once a day, and stores their list entries in small steps', async () => {
     const tenant = fresh('tenant')
     const made: SessionFixture[] = []
     for (let n = 0; n < 7; n++) made.push(await storeOld(tenant, `s${n}`))
