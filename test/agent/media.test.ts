@@ -72,7 +72,7 @@ const files = (folder: string): string[] =>
   )
 
 describe('media of a tool result', () => {
-  it('are stored once by content within a session, and sent only in their own turn', async () => {
+  it('are stored once per session if their content is equal, and are sent only in their own turn', async () => {
     await open(2)
     expect(seen(harness.requests[1])).toEqual(['picture0.png with bytes'])
     expect(seen(harness.requests[3])).toEqual(['picture0.png', 'picture1.png with bytes'])

@@ -32,7 +32,7 @@ async function expectShown(page: Page, id: string): Promise<void> {
 }
 
 describe.each(['light', 'dark'] as const)('in %s colours', (colorScheme) => {
-  test('axe reports no faults in folded entries, in open ones, and without a match', async () => {
+  test('axe reports no faults in folded entries, in open entries, and in a search without a match', async () => {
     const page = await opened.show('/docs', { colorScheme })
     // Only three entries of each kind are opened, because axe needs minutes for all of them.
     await page.evaluate(`for (const id of ['listSessions', 'sendMessage', 'createResponse', 'RunEvent', 'Session', 'Problem'])

@@ -49,7 +49,7 @@ describe('the focus stays', () => {
     await expect.poll(() => focused(page)).toBe(key === 'Enter' ? 'A fast title' : 'A slow title')
   })
 
-  test('on the title while the response to its change is delayed and the list is updated', async () => {
+  test('on the title while the response to a new title is delayed and the list is updated', async () => {
     const { id } = await opened.client.createSession({ title: 'A slow answer' })
     const page = await opened.show(`/sessions/${id}`)
     await page.locator('button.title').focus()

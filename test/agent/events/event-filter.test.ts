@@ -50,7 +50,7 @@ test("progress events stop after the call's end event", () => {
   expect(news(second)).toBe(false)
 })
 
-test('the filter stores only some ids and the leader’s messages, however many members the log has', () => {
+test('the filter’s memory is bounded, however many messages of members the log has', () => {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
   const filter = createEventFilter()

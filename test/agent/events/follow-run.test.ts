@@ -64,7 +64,7 @@ test('a consumer that missed stored events reads the log, and then the live stre
   expect((await slow.next(1_000)).events).toEqual([{ ...began, round: 1 }, delta(1, 'y'.repeat(50_000))])
 })
 
-test('a waiting consumer gets an event at once, however long it is', async () => {
+test('a waiting consumer gets even a long event at once', async () => {
   const bus = createEventBus()
   const quick = bus.subscribe(key)
   const next = quick.next(60_000)

@@ -119,7 +119,7 @@ test('the holder emits the ends of calls that clients resolved in a pause, befor
   expect(live).toEqual(derived)
 })
 
-test('a run that is cancelled in a pause emits the ends of calls that were resolved before', async () => {
+test('a run that is cancelled in a pause emits the ends of calls resolved before the cancel', async () => {
   harness = await openHarness(RESOLVED_IN_PAUSE)
   const runId = await harness.submit('go', { clientTools })
   await harness.settled(runId)

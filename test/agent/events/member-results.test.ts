@@ -19,7 +19,7 @@ test('the result of a nested member is emitted before the result of the member t
 })
 
 test.each([
-  ['1,000', '', 1_000],
+  ['1,000 calls', '', 1_000],
   ['8 million characters', 'x'.repeat(1_000_000), 8],
 ])('events of ended delegate calls are held back up to a limit of %s', (_most, text, count) => {
   const results = createMemberResults()

@@ -49,7 +49,7 @@ async function expectResume(runId: string, seen: readonly string[]): Promise<voi
   expect([...seen, ...rest.filter((id) => !seen.includes(id))]).toEqual(await follow(harness, runId))
 }
 
-test('a follower that has seen `run.queued` gets every round of the run when it resumes', async () => {
+test('a follower that resumes after `run.queued` gets every round of the run', async () => {
   harness = await openHarness({
     tools: [echo],
     script: [
@@ -73,7 +73,7 @@ test('a follower that has seen `run.queued` gets every round of the run when it 
   await expectResume(second, seen)
 })
 
-test('a follower that has seen `run.started` of a run without an input gets every round when it resumes', async () => {
+test('a follower that resumes after `run.started` of a run without an input gets every round', async () => {
   harness = await openHarness({
     tools: [echo],
     script: [
@@ -191,7 +191,7 @@ test('late followers of a run that was cancelled in the queue get its `run.queue
   expect(await follow(harness, second)).toEqual([...seen, `${second}:run.cancelled`])
 })
 
-test('each `run.resumed` of a run has its own id, also without a message between them', async () => {
+test('two `run.resumed` events of a run have different ids, even without a message between them', async () => {
   let ahead = 0
   const clock = { ...createSystemClock(), now: () => Date.now() + ahead }
   const lost = makeTool('lost', async (_input, { signal }) => {

@@ -80,7 +80,7 @@ test('the end of a client-resolved call is emitted at the position where the hol
   expect(shown(running([notice]), stale)).toMatchObject({ ids: ids.slice(0, 4), isHeld: true })
 })
 
-test('ends of calls that the end of the run closes are emitted before its last message', () => {
+test('ends of calls that were open until the run ended are emitted before the last message', () => {
   const messages = [
     round('m1', at(0)),
     call('m2', 'cancelled'),

@@ -8,7 +8,7 @@ const ORIGIN = { session: { tenant: 't', session: 's', agent: 'a' } as Session, 
 const BATCH = [0, 1].map((turn) => ({ message: { role: 'user', parts: [] }, turn, round: 0 }) as const)
 
 test.each(['head', 'tail'] as const)(
-  'imported runs get ids above a %s that a fast clock assigned, and their messages get greater ids',
+  'imported runs get ids above a fast clock’s %s; their messages get ids above the run ids',
   (name) => {
     const ahead = nextId(undefined, 9_000)
     const runs = runsOf(ORIGIN, { [name]: ahead }, undefined, BATCH, 1_000)

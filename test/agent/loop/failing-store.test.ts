@@ -155,7 +155,7 @@ test('a call in a completion truncated by the output limit is not executed, and 
   expect(JSON.stringify(requests[1]?.messages.at(-1))).toContain('cut off by its output limit')
 })
 
-test('a truncated answer is reported as such in the last round', async () => {
+test('a run whose answer is truncated in the last round has the stop reason `output_limit`', async () => {
   const script: readonly Turn[] = [
     async function* () {
       yield { type: 'completion', completion: { ...completionOf({ text: 'half a' }), finishReason: 'length' } }

@@ -56,7 +56,7 @@ test("a hand-off waits for the round's end and returns the session's key; anothe
   expect(harness.requests).toHaveLength(1)
 })
 
-test('a process that handed off starts nothing until it resumes; new work is due and sends a hint', async () => {
+test('a process executes no run between hand-off and resumption; new work is due and sends a hint', async () => {
   const hints: SessionKey[] = []
   const queue = { send: async (hint: SessionKey) => void hints.push(hint), consume: () => ({ stop: async () => {} }) }
   harness = await openHarness({ script: [{ text: 'one' }], change: (given) => ({ ...given, queue }) })

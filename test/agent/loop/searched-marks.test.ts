@@ -71,7 +71,7 @@ describe('a team that has searched the history', () => {
     expect(marks).toContain('default answer *')
   })
 
-  test('marks the answers below a leader that searched before it delegated the task', async () => {
+  test('marks the answers of a member whose leader searched before delegating the task', async () => {
     const marks = await marksOf([call('search_history'), { calls: [give('writer')] }, { text: 'answer' }], {
       writer: { script: [{ text: 'of writer' }] },
     })

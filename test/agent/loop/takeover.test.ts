@@ -77,7 +77,7 @@ test('a call that a crash aborted becomes interrupted and is not executed again,
   ])
 })
 
-test('calls without rows, because of a crash between the writes of their round, get their rows', async () => {
+test('the next holder stores the missing rows of calls after a crash between the writes of their round', async () => {
   const it = await set({ script: [{ text: 'done' }], tools: [makeTool('look', async () => ({ text: '' }))] })
   const { runId } = await leftBehind(it, Array<string>(150).fill('look'))
   ahead = 61_000
@@ -89,7 +89,7 @@ test('calls without rows, because of a crash between the writes of their round, 
   expect(it.requests[0]?.messages.slice(2)).toMatchObject(rows.map(({ parts }) => ({ role: 'tool', parts })))
 })
 
-test('a call is not repeated if the agent no longer lists its tool, even an idempotent tool', async () => {
+test('a call of an idempotent tool is not repeated if the agent no longer lists the tool', async () => {
   const look = makeTool('look', () => Promise.reject(new Error('must not run')), { idempotent: true })
   const it = await set({ script: [{ text: 'done' }], tools: [look], listed: [] })
   const { runId } = await leftBehind(it, ['look'])

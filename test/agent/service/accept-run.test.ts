@@ -38,7 +38,7 @@ async function accept(
 }
 
 test.each([false, true])(
-  'a queued input sends a hint, even when it is repeated (%s): the first hint may be lost',
+  'a queued input sends a hint, because an earlier hint may be lost (repeated input: %s)',
   async (repeated) => {
     expect(await accept({ repeated }, { here: false })).toEqual(['hint'])
     expect(await accept({ repeated }, { here: true })).toEqual(['serve'])

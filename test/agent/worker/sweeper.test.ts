@@ -114,7 +114,7 @@ describe('a sweep', () => {
     expect(backlog.dependencies.clock.now()).toBeLessThanOrEqual(300_000)
   })
 
-  test('reaches every session while no worker serves one', async () => {
+  test('repeated sweeps reach every due session even if no worker serves a session', async () => {
     const backlog = createBacklog({ due: many(2_000, 's'), stepMs: 100 })
     for (let n = 0; n < 10; n++) {
       const { clock } = backlog.dependencies

@@ -80,7 +80,7 @@ describe('a conversation', () => {
     expect((await opened.client.readSession(id)).run?.status).toBe('completed')
   })
 
-  test('can be stopped, and continued after a failure, whose reason is shown', async () => {
+  test('can be stopped; after a failure, it shows the reason and can be continued', async () => {
     const { page } = await openSession()
     await say(page, 'wait 50 seconds')
     await log(page).getByText('demo_wait(seconds=50)').waitFor()

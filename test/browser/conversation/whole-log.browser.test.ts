@@ -48,7 +48,7 @@ const scroll = (page: Page, to: string): Promise<void> =>
 
 const inputs = (word: string, turns: number): string[] => Array.from({ length: turns }, (_, turn) => `${word} ${turn}`)
 
-test('messages that arrive while the start of the log is shown appear after all earlier messages', async () => {
+test('messages that arrive while a page shows the start of the log are placed after all earlier messages', async () => {
   const { client } = opened
   const { id } = await client.createSession({})
   await addTurns(id, 'old', 100)
@@ -71,7 +71,7 @@ test('a burst of new messages is shown without a gap', async () => {
   expect(await readAll(page, 'new 59')).toEqual([...inputs('old', 2), ...inputs('new', 60)])
 })
 
-test('a log that could not be read is read again, and the session shows no count until then', async () => {
+test('a log that could not be read is read again, and is not shown as empty meanwhile', async () => {
   const { id } = await opened.client.createSession({})
   await addTurns(id, 'old', 40)
   const page = await opened.show('/')

@@ -208,7 +208,7 @@ describe('consolidation of a conversation', () => {
     ])
   })
 
-  it('on request ignores the threshold, uses the configured prompt, and runs once for each idempotency key', async () => {
+  it('a requested summary ignores the threshold, uses the configured prompt, and runs once per idempotency key', async () => {
     const policies = { consolidation: { threshold: 100, keepRecentRatio: 0.02, instructions: 'In rhyme.' } }
     harness = await openHarness({ script: [...completions(3), { text: 'by hand', tokens: 3 }], policies })
     await converse(3)
@@ -226,7 +226,7 @@ describe('consolidation of a conversation', () => {
   it.each<readonly [what: string, stop: 'the client leaves' | 'the time is over', detail: RegExp]>([
     ['whose client disconnected', 'the client leaves', /nobody waits/],
     ['that exceeds its time', 'the time is over', /longer than 0.05 s/],
-  ])('for a request %s stops, changes only the usage, and reports the reason', async (_, stop, detail) => {
+  ])('stops for a request %s, changes only the usage, and reports the reason', async (_, stop, detail) => {
     const policies = { consolidation: { threshold: 100, keepRecentRatio: 0.02 } }
     const left = new AbortController()
     let stopped = false
@@ -253,7 +253,7 @@ describe('consolidation of a conversation', () => {
     expect(await harness.service.consolidate(harness.session, {})).toMatchObject({ text: 'then' })
   })
 
-  it('on request counts its usage but stores no summary if a run changes the session meanwhile', async () => {
+  it('a requested summary counts its usage but is not stored if a run changes the session meanwhile', async () => {
     const policies = { consolidation: { threshold: 100, keepRecentRatio: 0.02 } }
     let began: (() => void) | undefined
     const summary: Turn = async function* (_request, _signal) {

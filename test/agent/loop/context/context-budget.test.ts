@@ -193,8 +193,8 @@ describe('the context of a session', () => {
   })
 
   it.each([
-    ['of a run that starts with a notice is truncated in the same write, before the limit', 0.5, 1],
-    ['of a run without a later summary is complete while it fits', 1, 0],
+    ['is truncated before the limit is reached, in the write of the notice with which a run starts', 0.5, 1],
+    ['is complete while it fits, for a run without a later summary', 1, 0],
   ])('%s', async (_, keepRecentRatio, cuts) => {
     const consolidation = { threshold: 10, keepRecentRatio }
     const script = Array.from({ length: 5 }, () => counting(WORDS, 1))
@@ -212,7 +212,7 @@ describe('the context of a session', () => {
     })
   })
 
-  it('of a paused run shows which calls are waiting', async () => {
+  it('shows which calls of a paused run are waiting', async () => {
     const ask = { name: 'ask', description: 'asks', parameters: { type: 'object' } }
     harness = await openHarness({ script: [{ calls: [{ name: 'ask' }] }, { text: 'done' }] })
     const run = await harness.submit('go', { clientTools: [ask] })

@@ -32,13 +32,13 @@ async function run(
 }
 
 describe('a run with a format', () => {
-  test('keeps the text of an answer that fits, and asks once', async () => {
+  test('keeps the text of an answer that fits the format, and sends only one request', async () => {
     const { ended, requests, codes } = await run([{ text: GOOD }])
     expect([ended.status, ended.output, codes, requests.length]).toEqual(['completed', GOOD, [], 1])
     expect(requests[0]?.responseFormat).toEqual(format)
   })
 
-  test('asks again with the faults and without calls, and stores only the second answer', async () => {
+  test('sends the faults in a second request without calls, and stores only the second answer', async () => {
     const tools = [makeTool('echo', async () => ({ text: 'x' }))]
     const { ended, requests, codes, log, events } = await run([{ text: '{"town": 1}' }, { text: GOOD }], { tools })
     expect([ended.output, codes]).toEqual([GOOD, []])
@@ -106,7 +106,7 @@ describe('a run with a format', () => {
     expect([text.ended.settings, text.requests.length]).toEqual([undefined, 1])
   })
 
-  test('executes calls that the second completion makes nevertheless', async () => {
+  test('executes calls of the second completion, although its request allows none', async () => {
     const tools = [makeTool('echo', async () => ({ text: 'x' }))]
     const { ended, requests } = await run([{ text: 'no' }, { calls: [{ name: 'echo' }] }, { text: GOOD }], { tools })
     expect([ended.output, requests.length]).toEqual([GOOD, 3])

@@ -98,7 +98,7 @@ test.each([
   ['owner', undefined, { tenant: 't', session: 's1' }],
   ['session', 'ada', { tenant: 't', session: 's1' }],
   ['tenant', 'ada', { tenant: 't' }],
-] as const)('with scope %s and owner %s, a tool sees %j except its own run', async (scope, owner, expected) => {
+] as const)('with scope %s and owner %s, a tool sees all of %j except its own run', async (scope, owner, expected) => {
   const { context, queries, scopes } = contextOf(owner, scope)
   const { lacksOwner = false } = await context.searchHistory('words', { role: 'user' }, 7)
   expect(lacksOwner).toBe(scope === 'owner' && owner === undefined)
