@@ -91,7 +91,7 @@ describe('the list of sessions', () => {
     }
   })
 
-  test('finds sessions by words far beyond the loaded part, with one small request', async () => {
+  test('finds sessions far beyond the loaded part by words of their titles, with a small response', async () => {
     const several = await openBrowser()
     try {
       await several.client.createSession({ id: 'first', title: 'The oldest of all' })

@@ -36,7 +36,7 @@ test('a session starts with its first message, for the chosen agent', async () =
   expect([made?.agent, made?.usage.runs, page.url()]).toEqual(['clerk', 1, `${opened.url}/sessions/${made?.id ?? ''}`])
 })
 
-test("a member's work follows its delegate call, live and after a reload", async () => {
+test('a delegate call contains the work of the member, live and after a reload', async () => {
   const page = await opened.show('/sessions/team')
   const delegation = page.locator('.call', { hasText: 'delegate_task_to_member' }).first()
   await page.getByLabel('Message', { exact: true }).fill('delegate "what time is it" to the clerk')

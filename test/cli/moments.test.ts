@@ -5,11 +5,11 @@ import { readMoment } from '../../functions/cli/moments.ts'
 const NOW = new Date(2026, 10, 27, 15, 30)
 const local = (day: number, ms = 0): string => new Date(new Date(2026, 10, day).getTime() + ms).toISOString()
 
-describe('a time limit on the command line', () => {
+describe('a start or end time on the command line', () => {
   test.each([
     ['today', local(27), local(28, -1)],
     ['yesterday', local(26), local(27, -1)],
-  ])('%s is a local day', (text, since, until) => {
+  ])('%s is the start or end of a local day', (text, since, until) => {
     expect([readMoment(text, NOW, 0), readMoment(text, NOW, 1)]).toEqual([since, until])
   })
 
@@ -18,7 +18,7 @@ describe('a time limit on the command line', () => {
     ['12h', 12],
     ['2w', 14 * 24],
     ['0h', 0],
-  ])('%s is a span before now', (text, hours) => {
+  ])('%s is the moment that long before now', (text, hours) => {
     const time = new Date(NOW.getTime() - hours * 3_600_000).toISOString()
     expect([readMoment(text, NOW, 0), readMoment(text, NOW, 1)]).toEqual([time, time])
   })
@@ -43,7 +43,7 @@ describe('a time limit on the command line', () => {
     '2026-11-22T25:00Z',
     '22.11.2026',
     'Yesterday ',
-  ])('%j is rejected with the accepted forms', (text) =>
+  ])('%j is rejected, and the error lists the accepted forms', (text) =>
     expect(() => readMoment(text, NOW, 0)).toThrow(/yesterday, or a span such as 7d/),
   )
 })

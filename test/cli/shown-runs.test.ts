@@ -129,7 +129,7 @@ describe('tail', () => {
 
   test.each([
     ['once', 10, { 'the input': 1, one: 1, 'the quick result': 1 }],
-    ['not at all where it was left out', 2, { 'the input': 0, one: 0, 'the quick result': 0 }],
+    ['not at all if the limit omits it', 2, { 'the input': 0, one: 0, 'the quick result': 0 }],
   ])('shows the earlier output of a run in progress %s', async (_, limit, before) => {
     const { harness, client, endCall, letGo } = await openRunInProgress()
     const left = new AbortController()

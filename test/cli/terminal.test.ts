@@ -25,7 +25,7 @@ describe('text on a terminal', () => {
     expect((await Array.fromAsync(harmlessPieces(pieces()))).join('')).toBe('a�[2J�31mü')
   })
 
-  test('has an unchanged value when it is written as JSON', () => {
+  test('keeps its value when it is written as JSON', () => {
     const value = { text: 'a\u001b[2J\u009b31m\u202Eback\u007f' }
     const line = harmlessJson(value)
     expect(line).toBe('{"text":"a\\u001b[2J\\u009b31m\\u202eback\\u007f"}')
@@ -37,7 +37,7 @@ describe('text on a terminal', () => {
     expect(oneLine('abcdef', 4)).toBe('abc…')
   })
 
-  test('tables align their columns, and times are local', () => {
+  test('has aligned columns in a table, and local times', () => {
     expect(
       table([
         ['A', 'B'],
@@ -67,14 +67,14 @@ describe('a question at a terminal', () => {
     return { decided: await decided, asked }
   }
 
-  test('allows or denies a call, whose control characters are not shown', async () => {
+  test('lets a person allow or deny a call, and shows no control characters of the call', async () => {
     const { decided, asked } = await decide('approval', 'y')
     expect(decided).toEqual({ results: [{ message_id: 'm1', tool_call_id: 'c1', approve: true }] })
     expect(asked).toContain('Allow this call? send {"to":"�[2Jyou"}')
     expect((await decide('approval', '\r')).decided).toMatchObject({ results: [{ approve: false }] })
   })
 
-  test('accepts the result of a call, or ends without one', async () => {
+  test('accepts the result of a call, or ends without a result', async () => {
     expect((await decide('result', 'yes\r')).decided).toEqual({
       results: [{ message_id: 'm1', tool_call_id: 'c1', output: 'yes' }],
     })

@@ -121,7 +121,7 @@ describe('tooltrail', () => {
     ])
   })
 
-  test('follows a session until it is interrupted', async () => {
+  test('follows a session until Ctrl-C', async () => {
     const session = sessionOf(await tooltrail(['chat', '--json', 'hello']))
     const child = spawn(process.execPath, ['scripts/tooltrail.mjs', 'tail', session, '--json'], {
       env: { ...process.env, TOOLTRAIL_URL: program.client.url },
@@ -179,7 +179,7 @@ describe('tooltrail', () => {
           ['/proc/x/data', 'made'],
         ]
       : []),
-  ])('reports an unusable data folder as bad: %s', async (path, what) => {
+  ])('reports an unusable data folder and the reason: %s', async (path, what) => {
     const { code, out } = await tooltrail(['doctor'], { env: { TOOLTRAIL_URL: '', TOOLTRAIL_DATA: path, PORT: '9' } })
     expect([code, out]).toEqual([2, expect.stringContaining(`\nBAD   data folder  ${path} cannot be ${what}: `)])
   })
@@ -224,7 +224,7 @@ describe('tooltrail', () => {
     },
   )
 
-  test('examines the program at an address', async () => {
+  test('reports the state of the program at an address, and whether the key is wrong', async () => {
     const { out } = await tooltrail(['doctor'])
     expect(out).toMatch(/^ok {4}program .* storage ok\nok {4}clock .*\nok {4}key .* none is needed\n$/)
     const wrong = await tooltrail(['doctor', '--key', 'tt_wrong'])

@@ -230,7 +230,7 @@ describe('a run continues', () => {
     expect(paths()).toEqual(['/v1/chat'])
   })
 
-  test('if a page resumes it again, as React does in its strict mode', async () => {
+  test('if a page resumes it twice, which React does in strict mode', async () => {
     const { held, chat, sending } = await startHeldRun()
     const other = chatOf({ messages: chat.messages.slice(0, 1) })
     const resuming = [other.resumeStream(), other.resumeStream()]
@@ -242,7 +242,7 @@ describe('a run continues', () => {
     expect(paths().filter((path) => path.endsWith('/cancel'))).toEqual([])
   })
 
-  test('if the connection breaks, which the chat shows as a lost connection', async () => {
+  test('if the connection breaks, and the chat reports a lost connection', async () => {
     const held = heldTurn()
     harness = await openHttpHarness({ script: [held.turn] })
     const breaking: Fetch = async (input, init) => {

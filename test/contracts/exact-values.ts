@@ -13,7 +13,7 @@ const written = JSON.stringify(value)
 
 /** Contract: values from outside keep the spelling of their numbers, and a repeated write of them is detected. */
 export function exactValuesContract(engine: Engine): void {
-  describe(`values from outside on ${engine.name}`, () => {
+  describe(`values from outside, on ${engine.name}`, () => {
     let stores: Stores
     beforeAll(async () => void (stores = await engine.open()))
     afterAll(() => stores.close())

@@ -43,7 +43,7 @@ export function historyIndexContextContract(harness: () => HistoryIndexHarness):
       expect(ids(await search('was the ferry cancelled by ice', { role: 'assistant' }))).toEqual([kept.reply.messageId])
     })
 
-    test('the entries of the run that `notRun` names do not complete the entries beside them', async () => {
+    test('an entry of the run that `notRun` names does not complete its neighbours', async () => {
       const hits = await search('ferry cancelled ice', { notRun: 'run-ferry' })
       const reply = hits.find(({ messageId }) => messageId === kept.reply.messageId)
       expect(reply?.matched.map(({ term }) => term)).toEqual(['cancelled', 'ice'])
@@ -111,7 +111,7 @@ export function historyIndexContextContract(harness: () => HistoryIndexHarness):
     const after = document('the kettle is a nice word', { ...later, runId: 'word' })
     beforeAll(() => harness().store([event, unrelated, question, answer, after]))
 
-    test('does not complete that entry, which never ranks above the event', async () => {
+    test('does not complete that entry, and the event that the search was about ranks first', async () => {
       for (const text of ['who bought the indigo kettle', 'indigo kettle sold', 'the kettle that was sold to Runa']) {
         const { hits } = await harness().index.search({ scope, text, filters: {}, limit: 10 })
         expect(hits[0]?.messageId, text).toBe(event.messageId)

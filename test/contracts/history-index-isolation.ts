@@ -90,7 +90,7 @@ export function historyIndexIsolationContract(harness: () => HistoryIndexHarness
       for (const [name, scope] of scopes.slice(1)) expect(await bytesOf(scope), name).toBe(before.get(name))
     })
 
-    test('and the owner of the new texts can find them', async () => {
+    test('although the owner of the new texts finds these texts', async () => {
       const found = await harness().index.search({
         scope: { tenant, owner: 'bob' },
         text: 'zebrafsh',

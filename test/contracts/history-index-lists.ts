@@ -136,7 +136,7 @@ export function historyIndexListsContract(harness: () => HistoryIndexHarness): v
     })
 
     test.each(['newest', 'oldest'] as const)(
-      '%s: each session is shown by its first hit in this order',
+      'show the first hit of each session in the order %s',
       async (sort) => {
         const all = await allHits({ scope, text: 'harbour', sort, limit: 50 })
         const firsts = [...Map.groupBy(all, ({ session }) => session).values()].map(([hit]) => hit?.messageId)

@@ -30,7 +30,7 @@ export function historyIndexSelfReferencesContract(harness: () => HistoryIndexHa
       },
     )
 
-    test('can be found by its role', async () => {
+    test('can be found with a filter for its role', async () => {
       const answers = await found('into the cellar', { role: 'assistant' })
       expect(answers).toHaveLength(3)
     })

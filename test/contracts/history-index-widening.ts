@@ -23,11 +23,14 @@ export function historyIndexWideningContract(harness: () => HistoryIndexHarness)
     test.each([
       ['a word that may be a typo', 'invoice wharehouse', 'typo'],
       ['a word that may be a piece of another', 'port lisbon', 'piece'],
-    ] as const)('ranks first the event that matches all its words by similarity, for %s', async (_, text, wanted) => {
-      expect((await harness().index.search({ scope, text, filters: {}, limit: 20 })).hits[0]?.messageId).toBe(
-        kept[wanted].messageId,
-      )
-    })
+    ] as const)(
+      'ranks first the event in which each query word has an equal or similar word: %s',
+      async (_, text, wanted) => {
+        expect((await harness().index.search({ scope, text, filters: {}, limit: 20 })).hits[0]?.messageId).toBe(
+          kept[wanted].messageId,
+        )
+      },
+    )
 
     test('lists every event with some of its words once, page by page', async () => {
       const found: string[] = []

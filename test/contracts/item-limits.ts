@@ -118,7 +118,7 @@ export function itemLimitsContract(engine: Engine): void {
       expect(await header(fixture)).not.toHaveProperty('lease')
     })
 
-    test('numbers of a large completion are read in pages, from both ends', async () => {
+    test('source numbers of a large completion are read page by page, in either order', async () => {
       const fixture = await openFixture(stores)
       const { lease } = await startRun(fixture)
       const count = MAX_NUMBERED_RESULTS + 1

@@ -95,7 +95,7 @@ export function keyStoreContract(engine: Engine): void {
       expect(await stores.keys.list(key.tenant)).toEqual([{ ...key, revokedAt: stores.clock.now() }])
     })
 
-    test('lists show when a key was last used, and show no use for unused keys', async () => {
+    test('lists show when a key was last used, and show no time for unused keys', async () => {
       const tenant = fresh('tenant')
       const [used, unused] = [keyOf({ tenant, createdAt: 1 }), keyOf({ tenant, createdAt: 2 })]
       const hash = hashOf(fresh('secret'))
@@ -134,7 +134,7 @@ export function keyStoreContract(engine: Engine): void {
       expect(await stores.keys.take(fresh('other'), rate, now)).toBe(0)
     })
 
-    test('a key that was idle may send the requests of one second at once, and at least one', async () => {
+    test('an idle key may send the requests of one second at once, and always at least one request', async () => {
       const now = stores.clock.now()
       const burst = async (requestsPerSecond: number): Promise<number> => {
         const id = fresh('key')

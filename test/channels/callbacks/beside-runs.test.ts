@@ -18,7 +18,7 @@ afterEach(async () => {
   await receiver.close()
 })
 
-test('a failed callback is retried while a later run of its session works', async () => {
+test('a failed callback is retried while a later run of its session is in progress', async () => {
   const held = heldTurn()
   const channels = channelSettings({ webhooks: {}, callbacks: { crm: { url: receiver.url, secret: '${secret:CRM}' } } })
   const secrets = async () => (name: string) => (name === 'CRM' ? SECRET : undefined)

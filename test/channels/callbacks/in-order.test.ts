@@ -108,7 +108,7 @@ describe('the callback of a steered input', () => {
     await expectJson(harness, 202, 'POST', '/v1/sessions/s/messages', steered, background)
   }
 
-  test('reports no pause from before that input', async () => {
+  test('reports no pause that precedes the input', async () => {
     const endWait = await open([
       { calls: [{ name: 'ask', id: 'a' }] },
       { calls: [{ name: 'wait', id: 'b' }] },
@@ -127,7 +127,7 @@ describe('the callback of a steered input', () => {
     expect(receiver.requests).toHaveLength(1)
   })
 
-  test('reports a pause after that input, also if the clock of the executing process is behind', async () => {
+  test('reports a pause that follows the input, even if the clock of the executing process is behind', async () => {
     const endWait = await open([{ calls: [{ name: 'wait', id: 'a' }] }, { calls: [{ name: 'ask', id: 'b' }] }])
     // Only the clock of the executing process is behind. The store that accepts inputs uses its own clock.
     ahead = -20_000

@@ -40,16 +40,16 @@ const order = async (id: string, total = '10.00'): Promise<string | undefined> =
 const post = (id: string, user: string, { kind = '10', shop = '9007199254740993' } = {}): Promise<Reply> =>
   deliver('posts', `{"id":${id},"user":${user},"kind":${kind},"shop":${shop}}`)
 
-test('field/19/small-orders · sqlite: two small numbers are two sessions', async () => {
+test('field/19/small-orders · sqlite: deliveries with different small numbers enter two sessions', async () => {
   expect([await order('41'), await order('42')]).toEqual(['order-41', 'order-42'])
 })
 
-test('field/19/large-orders · sqlite: two numbers that differ beyond 2^53 are two sessions', async () => {
+test('field/19/large-orders · sqlite: deliveries whose numbers differ only beyond 2^53 enter two sessions', async () => {
   const sessions = [await order('9007199254740992'), await order('9007199254740993')]
   expect(sessions).toEqual(['order-9007199254740992', 'order-9007199254740993'])
 })
 
-test('field/19/order-text · chat · sqlite: the text of a delivery has numbers as they were sent', async () => {
+test('field/19/order-text · chat · sqlite: the text of a delivery keeps the spelling of its numbers', async () => {
   scripted.play()
   const content = 'order 9007199254740995 total 10.00: {"id":9007199254740995,"total":10.00}'
   await order('9007199254740995')
@@ -59,7 +59,7 @@ test('field/19/order-text · chat · sqlite: the text of a delivery has numbers 
     .toContainEqual(expect.objectContaining({ content }))
 })
 
-test('field/19/owners · sqlite: owners and delivery ids that differ beyond 2^53 are different', async () => {
+test('field/19/owners · sqlite: owners and delivery ids that differ only beyond 2^53 stay distinct', async () => {
   const first = await post('9007199254740996', '9007199254740992')
   const second = await post('9007199254740997', '9007199254740993')
   expect([first.session_id, second.session_id]).toEqual(['user-9007199254740992', 'user-9007199254740993'])

@@ -171,7 +171,7 @@ test('an invalid delivery gets a 4xx in the order of the checks, and nothing is 
   expect(await sessions()).toEqual([])
 })
 
-test('deliveries whose ids differ only after 2,048 characters are two runs, also when repeated', async () => {
+test('two deliveries whose ids differ only after 2,048 characters start two runs; repetitions start none', async () => {
   await open()
   const start = 'i'.repeat(2_048)
   const send = (end: string) => post('keyed', { text: `number ${end}`, key: `${start}-${end}` }, bearer)

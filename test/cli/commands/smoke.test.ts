@@ -128,7 +128,7 @@ describe('npm run smoke', () => {
     [['--url', 'http://127.0.0.1', '--key', '']],
     [['--url', 'http://127.0.0.1', '--key', 'tt_a\nb']],
     [['--ulr', 'http://127.0.0.1']],
-  ])('reports the mistake in %j, and how to read the usage text', async (words) => {
+  ])('reports the mistake in %j, and the option that prints the usage text', async (words) => {
     const { code, error } = await smoke(...words)
     expect([code, error]).toEqual([2, expect.stringMatching(/^.+\. Run with --help to see what there is\.\n$/)])
     expect((await smoke('--help')).out).toMatch(/^Usage: (?:npx )?tooltrail smoke /)

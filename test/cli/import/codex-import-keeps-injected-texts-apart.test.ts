@@ -57,6 +57,7 @@ test('field/09/typed-text · sqlite: a search finds what the person typed, once'
 test.each([
   ['instructions', 'dibbler'],
   ['plugins', 'bilby'],
-])('field/09/injected-text · sqlite: %s of the project are not found as inputs of the person', async (_, word) =>
-  expect(await inputsWith(word)).toBe(0),
+])(
+  'field/09/injected-text · sqlite: a search for inputs of the person does not find %s of the project',
+  async (_, word) => expect(await inputsWith(word)).toBe(0),
 )

@@ -177,7 +177,7 @@ describe('sessions of Claude Code', () => {
     server.close()
   })
 
-  test('cause an error if no program responds', async () => {
+  test('make their import fail if no program responds', async () => {
     write('x.jsonl', said('x'))
     await expect(run('claude-code', { url: 'http://127.0.0.1:9' })).rejects.toThrow(/nothing responds at/)
   })

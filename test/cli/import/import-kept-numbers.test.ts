@@ -16,7 +16,7 @@ const LOG = [
   { role: 'assistant', ...said('As [source7] says.'), numbered: [{ message_id: 'row2', from: 7, count: 1 }] },
 ]
 
-test('an export that continues the source numbers of an earlier turn is imported with its numbers', async () => {
+test('an imported export keeps the number that a later turn gives to a source of an earlier turn', async () => {
   const { client } = importing.program
   const bring = (messages: object[]) =>
     client.post('/v1/sessions/origin/import', { format: 'native', source: 's', from: 0, messages })

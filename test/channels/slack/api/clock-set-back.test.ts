@@ -13,4 +13,4 @@ function expectShortWait(_how: string, back: number): void {
 test.each([
   ['that continues', 0],
   ['that is set back by an hour', 3_600_000],
-] as const)('a process with a clock %s sends its 21st call within a minute', expectShortWait)
+] as const)('the 21st call waits at most a minute in a process with a clock %s', expectShortWait)

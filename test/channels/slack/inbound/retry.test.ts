@@ -53,7 +53,7 @@ async function runsAfterADay(kind: string): Promise<number> {
   return (await reader.runs(row, { limit: 9 })).runs.length
 }
 
-test('a message with a file runs once, also if its worker dies and delivery resumes after a day', async () => {
+test('a message with a file starts one run, even if delivery resumes a day after the worker died', async () => {
   harness = await openSlackHarness({ script: [{ text: 'A file.' }, { text: 'A file again.' }] })
   harness.slack.files.set('a.csv', { type: 'text/csv', data: Buffer.from('a,b\n') })
   const files = [{ name: 'a.csv', mimetype: 'text/csv', url_private: harness.slack.fileUrl('a.csv') }]
@@ -62,7 +62,7 @@ test('a message with a file runs once, also if its worker dies and delivery resu
   expect(await runsAfterADay('slack-message')).toBe(1)
 })
 
-test('a Retry runs the message once, also if its worker dies and delivery resumes after a day', async () => {
+test('a press of Retry starts one run, even if delivery resumes a day after the worker died', async () => {
   harness = await openSlackHarness({ script: [fails, { text: 'Now it works.' }, { text: 'Again.' }] })
   await harness.deliver(directMessage({ ts: TS, text: 'hello' }))
   await expect.poll(() => harness.slack.replies('D1', TS).length).toBe(1)

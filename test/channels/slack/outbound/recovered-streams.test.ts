@@ -38,7 +38,7 @@ test.each([
   ['unknown', undefined, ['2.0'], undefined],
   ['unknown', undefined, ['2.0', '3.0'], '3.0'],
 ] as const)(
-  'after a cancelled reply with a %s stream (%s), the next reply finds %j and continues %s',
+  'the next reply after a cancelled reply whose stream is %s (%s) finds %j and continues %s',
   async (_, first, all, own) => {
     expect(await streamOfSecond(first, all)).toBe(own)
   },
