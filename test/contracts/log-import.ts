@@ -75,7 +75,7 @@ export function logImportContract(engine: Engine): void {
       expect(await header(fixture)).toMatchObject({ head: step.messages.at(-1)?.id, generation: seen.generation + 1 })
     })
 
-    test('continues its run in a later step, and inputs follow as usual', async () => {
+    test('adds messages to its run in a later step, and the next input follows these messages', async () => {
       const fixture = await openFixture(stores)
       const first = await stepAfter(fixture)
       await fixture.imports.append(await header(fixture), first)
@@ -131,7 +131,7 @@ export function logImportContract(engine: Engine): void {
       }
     })
 
-    test('prevents that a failed run is continued, because the imported run follows it', async () => {
+    test('prevents the continuation of a failed run, because the imported run is later', async () => {
       for (const startAs of [undefined, fresh('owner')]) {
         const fixture = await openFixture(stores)
         const { lease } = await startRun(fixture)
@@ -142,7 +142,7 @@ export function logImportContract(engine: Engine): void {
       }
     })
 
-    test("stores the progress of the import's name in the same write", async () => {
+    test('stores its messages and the progress under its name in one write', async () => {
       const fixture = await openFixture(stores)
       const { imports, key } = fixture
       const one = name()
@@ -175,7 +175,7 @@ export function logImportContract(engine: Engine): void {
       })
     })
 
-    test('reserves its name against inputs and summaries while the name is remembered', async () => {
+    test('reserves its name: an input or a summary under this name is rejected while the name is remembered', async () => {
       for (const one of [name(), name({ forGood: true })]) {
         const fixture = await openFixture(stores)
         await fixture.imports.append(await header(fixture), await stepAfter(fixture, { name: one }))
@@ -185,7 +185,7 @@ export function logImportContract(engine: Engine): void {
       }
     })
 
-    test('of a copy postpones the expiry of the incomplete session, and the last step removes this expiry', async () => {
+    test('postpones the expiry of an incomplete copy at each step, and removes this expiry at the last step', async () => {
       const open = (more: object = {}) => openFixture(stores, { awaitsCopy: true, ...more })
       const [empty, part, complete, used, kept] = [await open(), await open(), await open(), await open(), await open()]
       const short = await open({ ttlDays: 2 })

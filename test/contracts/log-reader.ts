@@ -136,7 +136,7 @@ export function logReaderContract(engine: Engine): void {
       expect(idsOf(all).toSorted()).toEqual(idsOf(all))
     })
 
-    test('filters by role, run and agent, between ids and over page limits', async () => {
+    test('filters by role, run, agent and range of ids, and fills a page with matching messages', async () => {
       const fixture = await openFixture(stores)
       const first = await longLog(fixture, 2, 2)
       await fixture.log.endRun(first.lease, endAfter(fixture, first.lease, first.head))

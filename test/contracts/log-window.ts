@@ -26,7 +26,7 @@ export function logWindowContract(engine: Engine): void {
       return { reader: fixture.peer.reader, key: fixture.key, ids }
     }
 
-    test('half of a window precedes its message; near an end of the log, its other side has more', async () => {
+    test('half of a window precedes its message; near an end of the log, the other side is longer', async () => {
       const { reader, key, ids } = await filled()
       for (const [place, limit, first, end] of [
         [10, 6, 7, 13],

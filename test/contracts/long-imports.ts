@@ -83,7 +83,7 @@ export function longImportsContract(engine: Engine): void {
       ['200 calls', 200, 10],
       ['70 calls of 40 KB', 70, 40_000],
     ])(
-      '%s: after any concurrent run, all results exist once and in order, and requests keep their prefix',
+      '%s: a run between two steps loses, repeats or reorders no results, and later requests extend its request',
       async (_, count, bytes) => {
         const source = turn(count, bytes)
         const whole = await play(source, 0)

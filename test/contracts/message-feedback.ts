@@ -66,7 +66,7 @@ export function messageFeedbackContract(engine: Engine): void {
       expect(kept?.[0]).toEqual(bad('user-0', 1_000))
     })
 
-    test('a run with a rated message continues, and another holder can take it over', async () => {
+    test('a run with a rated message continues, and another holder can take over the run', async () => {
       const { fixture, lease, round, id } = await openSaid(stores)
       await fixture.peer.feedback.give(fixture.key, id, good('ann', 1))
       await fixture.log.completeCall(lease, resultOf(fixture, callOf(round, 0).id))
@@ -75,7 +75,7 @@ export function messageFeedbackContract(engine: Engine): void {
       expect(await ratings(fixture, id)).toEqual([good('ann', 1)])
     })
 
-    test('a holder can repeat a write whose response was lost, although its message was rated meanwhile', async () => {
+    test('a holder can repeat a write whose response was lost, even if the written message was rated meanwhile', async () => {
       const { fixture, lease, round, id } = await openSaid(stores)
       await fixture.peer.feedback.give(fixture.key, id, good('ann', 1))
       await fixture.log.appendRound(lease, round)

@@ -70,7 +70,7 @@ export function runInboxCapsContract(engine: Engine): void {
       await refused()
     })
 
-    test('a request that repeats an idempotency key returns its first run, even at the cap', async () => {
+    test('a request that repeats an idempotency key returns the run of the first request, even at the cap', async () => {
       const fixture = await openFixture(stores)
       const idempotency = { keyHash: 'k'.repeat(64), bodyHash: 'b'.repeat(64) }
       const run = newRun({ ...capped(1), idempotency })
@@ -148,7 +148,7 @@ export function runInboxCapsContract(engine: Engine): void {
       await priced.inbox.enqueue(priced.key, newRun({ budget: { tenantDollars: 0.000_045 } }))
     })
 
-    test('a request that repeats an idempotency key returns its first run, even over the budget', async () => {
+    test('a request that repeats an idempotency key returns the run of the first request, even over the budget', async () => {
       const fixture = await openFixture(stores)
       const idempotency = { keyHash: 'k'.repeat(64), bodyHash: 'b'.repeat(64) }
       const run = newRun({ startAs: fresh('me'), idempotency, budget: { tenantTokens: 10 } })

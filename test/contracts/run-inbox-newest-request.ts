@@ -27,7 +27,7 @@ export function runInboxNewestRequestContract(engine: Engine): void {
     beforeAll(async () => void (stores = await engine.open()))
     afterAll(() => stores.close())
 
-    test('results replace the tools and instructions of their run, and a repeated request replaces nothing', async () => {
+    test('a request with results replaces the tools and instructions of its run; a repeat replaces nothing', async () => {
       const fixture = await openFixture(stores)
       const { started } = await pausedRun(fixture, [ASK, ASK])
       const resolve = resolving(fixture, started.run.id)

@@ -34,7 +34,7 @@ export function runInboxRepeatsContract(engine: Engine): void {
         expect(await snapshot(fixture, fixture.key)).toEqual(before)
       })
 
-      test('an idempotency key of a request that joined a run returns that run, even after another starts', async () => {
+      test('an idempotency key of a request that joined a run returns that run, even after another run starts', async () => {
         const fixture = await openFixture(stores)
         const { lease, run } = await startRun(fixture)
         const joins = Array.from({ length: 4 }, (_, n) =>

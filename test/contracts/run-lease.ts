@@ -32,7 +32,7 @@ export function runLeaseContract(engine: Engine): void {
       ])
     })
 
-    test('an eventually consistent read shows the header of a strong read after a short time', async () => {
+    test('an eventually consistent read soon shows the header that a strong read shows', async () => {
       const fixture = await openFixture(stores)
       await startRun(fixture)
       const seen = await header(fixture)
@@ -218,7 +218,7 @@ export function runLeaseContract(engine: Engine): void {
       expect(results.filter((result) => result !== undefined)).toHaveLength(1)
     })
 
-    test("a claim returns the log's head and the open calls, now with the generation of the claim", async () => {
+    test("a claim returns the log's head and the open calls, and gives its generation to the running calls", async () => {
       const fixture = await openFixture(stores)
       const { lease } = await startRun(fixture)
       const round = roundAfter(fixture, lease, lease.head, [

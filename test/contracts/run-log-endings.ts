@@ -123,7 +123,7 @@ export function runLogEndingsContract(engine: Engine): void {
       expect(after.header).toMatchObject({ waiting: 0 })
     })
 
-    test('an end closes more open calls than one transaction of the engine can contain', async () => {
+    test('an end can close more open calls than one transaction of the engine can contain', async () => {
       const fixture = await openFixture(stores)
       const { lease, run } = await startRun(fixture)
       let head = lease.head

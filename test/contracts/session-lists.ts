@@ -79,7 +79,7 @@ export function sessionListsContract(engine: Engine): void {
         }
     })
 
-    test('`since` and `until` limit the time by which a list is sorted, and both limits are inclusive', async () => {
+    test('`since` and `until` select sessions by the time that sorts the list, and both limits are inclusive', async () => {
       const tenant = fresh('tenant')
       const times: number[] = []
       for (const session of ['a', 'b', 'c', 'd']) {

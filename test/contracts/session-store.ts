@@ -219,7 +219,7 @@ export function sessionStoreContract(engine: Engine): void {
         await expectCode(stores.sessions.list({ tenant: 'nobody', limit: 10, after }), 'cursor_not_found')
     })
 
-    test('a list filters by owner, agent and the state of the latest run, over page limits', async () => {
+    test('a list filters by owner, agent and the state of the latest run, also across pages', async () => {
       const tenant = fresh('tenant')
       const running = await openFixture(stores, { tenant, owner: 'ada' })
       const paused = await openFixture(stores, { tenant, owner: 'bob', agent: 'other' })

@@ -72,7 +72,7 @@ export function sessionTitlesContract(engine: Engine): void {
       expect(await titleIn(fixture)).toEqual(['And now?', 'input'])
     })
 
-    test('the first run of ten concurrent inputs sets the title', async () => {
+    test('the input of the first run sets the title if ten inputs are concurrent', async () => {
       const fixture = await openFixture(stores)
       const texts = Array.from({ length: 10 }, (_, n) => `Question ${n}`)
       const accepted = await Promise.all(

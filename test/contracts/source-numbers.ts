@@ -18,7 +18,7 @@ export function sourceNumbersContract(engine: Engine): void {
     beforeAll(async () => void (stores = await engine.open()))
     afterAll(() => stores.close())
 
-    test('are read unchanged with their result, except that the names of objects replace large texts', async () => {
+    test('are read unchanged with their result; for a large text, they keep the name of its object', async () => {
       const fixture = await openFixture(stores)
       const { lease } = await startRun(fixture)
       const round = roundAfter(fixture, lease, lease.head, [{ name: 'look' }])
@@ -32,7 +32,7 @@ export function sourceNumbersContract(engine: Engine): void {
       expect(await fixture.peer.reader.message(fixture.key, messageId)).toMatchObject({ sources })
     })
 
-    test('of a waiting call are stored with its resolution', async () => {
+    test('are stored with the resolution of their waiting call', async () => {
       const fixture = await openFixture(stores)
       const { lease } = await startRun(fixture)
       const round = roundAfter(fixture, lease, lease.head, [{ name: 'ask', needs: 'result' }])
@@ -45,7 +45,7 @@ export function sourceNumbersContract(engine: Engine): void {
       expect(await fixture.peer.reader.message(fixture.key, headOf(round))).toMatchObject({ sources: SOURCES })
     })
 
-    test('get numbers from the completion that records them, and are listed by number in both orders', async () => {
+    test('are listed by the numbers that their completions record, in ascending and descending order', async () => {
       const fixture = await openFixture(stores)
       const { lease } = await startRun(fixture)
       expect(await pageOf(fixture)).toEqual({ numbered: [], more: false })

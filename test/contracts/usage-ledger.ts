@@ -61,7 +61,7 @@ export function usageLedgerContract(engine: Engine): void {
       expect(await sums(fixture, 'owner')).toEqual([{ group: undefined, ...sum }])
     })
 
-    test('days, owners and sessions are separate, other tenants are hidden, and other days are omitted', async () => {
+    test('each sum has one day, owner or session, and excludes other tenants and days outside the query', async () => {
       const first = await openFixture(stores, { owner: 'alice' })
       const { tenant } = first.key
       await runOnce(first, 'alice')

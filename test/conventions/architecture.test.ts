@@ -50,7 +50,7 @@ describe('docs/design/architecture.md', () => {
     [...page.matchAll(/^\| `([^`]+)` \|[^|]*injected by `([^`]+)`/gm)].map(([, file = '', by = '']) => [file, by]),
   )
 
-  test('has seven tables with more than 70 files of the tree', () => {
+  test('lists more than 70 files in seven tables', () => {
     expect(all.map(({ title }) => title)).toHaveLength(7)
     expect(all.flatMap(({ files }) => files).length).toBeGreaterThan(70)
   })

@@ -76,7 +76,7 @@ describe('the pinned Node', () => {
   const install = () => spawnSync(process.execPath, [join(folder, 'scripts/link-node.mjs')], { encoding: 'utf8' })
 
   test.each(Object.keys(optionalDependencies))(
-    'of %s is the node that commands use, even if npm has removed the link',
+    'from %s is linked again by an install if npm has removed the link',
     (name) => {
       rmSync(join(folder, 'node_modules'), { recursive: true, force: true })
       mkdirSync(join(folder, 'node_modules', name, 'bin'), { recursive: true })

@@ -51,7 +51,7 @@ test('a claim is renewed while its work continues', async () => {
   expect(claim.signal.aborted).toBe(false)
 })
 
-test('a worker that lost its claim gets an error for its next change, and an abort', async () => {
+test('a worker that lost its claim is aborted, and its next change fails', async () => {
   const { outbox, stored } = await open()
   const seen = await stored()
   if (seen !== undefined) await outbox.change(seen, { owner: 'another', state: { by: 'another' } })

@@ -33,7 +33,7 @@ test('a receiver that never responds does not delay deliveries to other receiver
   await alone.driver.handOff()
 })
 
-test('deliveries that wait for a retry do not hide a due delivery behind them', async () => {
+test('a due delivery starts, even if many deliveries before it wait for a retry', async () => {
   const begun: string[] = []
   const alone = await openSingleDriver({
     begins: 'hint',

@@ -30,7 +30,7 @@ async function sweep(): Promise<void> {
   await driver.idle()
 }
 
-test('a program without the settings leaves a delivery as it is, and another program delivers it', async () => {
+test('a delivery is unchanged by a program without its settings, and another program delivers it', async () => {
   const before = await read()
   await sweep()
   expect(await read()).toEqual(before)
