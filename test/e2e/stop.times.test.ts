@@ -111,7 +111,7 @@ test(
 )
 
 test(
-  'repeated signals of one Ctrl-C count as one, and the next press ends the program at once',
+  'repeated signals of one Ctrl-C count as one, and a later signal ends the program at once',
   asPromised,
   async () => {
     const one = await start()
@@ -126,7 +126,7 @@ test(
   },
 )
 
-test('SIGHUP of a closed terminal hands a run off, and a repeated SIGHUP does not end the program', async () => {
+test('a program with a closed terminal hands its run off and exits with 0, despite a repeated SIGHUP', async () => {
   const one = await start()
   const { id } = await startRun(one)
   process.kill(one.pid, 'SIGHUP')

@@ -14,7 +14,7 @@ afterEach(async () => {
   await rm(home, { recursive: true })
 })
 
-test('suites that download an engine at once all use the folder that was filled first', async () => {
+test('suites that download an engine concurrently all use the folder that was filled first', async () => {
   const both = Promise.withResolvers<void>()
   let begun = 0
   const download = async (folder: string): Promise<void> => {

@@ -45,7 +45,7 @@ describe('indexing outputs of any size', () => {
     ['a line without an end', 'aBcDeFg1h2', MANY, 1],
     ['an output full of secrets', `npm_${'aB3'.repeat(12)}\n`, isWhole ? 2 : 0.3, 1],
   ])(
-    '%s uses bounded memory',
+    'uses bounded memory: %s',
     async (_, unit, megabytes, count) => {
       const file = await writeOutputs(unit, megabytes, count)
       const program = join(import.meta.dirname, 'index-outputs-program.ts')

@@ -123,7 +123,7 @@ test('if the newest state of a message cannot be written, the first record of th
   expect(await index([stored('1', hello), stored('2', listing, 1), stored('3', listing, 2)])).toEqual({ failed: ['2'] })
 })
 
-test('the removal of a row removes all documents that the row can have, with a newer revision', async () => {
+test('the removal of a row writes a newer revision that removes all documents that the row can have', async () => {
   const { index, written } = harness({ lives: [false] })
   await index([stored('1', listing, 2), removed('2', listing, 2, 2)])
   expect(written).toEqual([
@@ -158,7 +158,7 @@ test('a record fails if its documents of a deleted session cannot be removed aga
   expect(await index([stored('7', hello)])).toEqual({ failed: ['7'] })
 })
 
-test('an offloaded result is indexed completely in chunks, even if they split characters', async () => {
+test('an offloaded result is indexed in chunks and completely, even if chunks split its characters', async () => {
   const text = `start ${'東京 '.repeat(650_000)}end`
   const output = Buffer.from(text)
   const { index, written, ranges } = harness({ output })
@@ -246,7 +246,7 @@ test('a record that is old when it first fails, as after an outage, is retried f
   expect(deadLettered).toMatchObject([{ messageId: look.id }])
 })
 
-test('records are not dead-lettered while no record can be read or the index fails', async () => {
+test('records are not dead-lettered while the index fails, or while every record is unreadable', async () => {
   const { index, deadLettered } = harness({ fate: failing(thanks) })
   const old = NOW - 6_000_000
   expect(await index([unread('1', look, old), unread('2', listing, old)])).toEqual({ failed: ['1'] })

@@ -112,7 +112,7 @@ describe('a search hit', () => {
     expect(await neighboursOf(long, 151, 'user')).toEqual([{ label: 'USER', text: 'far away' }, 'here', undefined])
   })
 
-  it('reads a few messages around it, whatever the length of the log', async () => {
+  it('reads only a few messages, whatever the length of the log', async () => {
     const writer = writeLog()
     for (let round = 0; round < 500; round++) writer.user(`entry ${round}`)
     const reader = readerOf(writer.log)
@@ -164,7 +164,7 @@ it('a search reads a long neighbour of a hit and nothing beyond it', async () =>
   expect(reader.reads).toBe(2)
 })
 
-it('hits of a session deleted during the read are omitted, with one read for all of them', async () => {
+it('hits of a session deleted during the search are omitted, and one read checks all sessions', async () => {
   const { log } = writeLog().user('one').user('two').user('three')
   const place = (id: string): number => log.findIndex((message) => message.id === id)
   const { search, ...index } = indexOf(log.map(({ id }) => ({ id, role: 'user' })))

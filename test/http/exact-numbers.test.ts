@@ -96,7 +96,7 @@ const onWire = (wire: string, text: string): string =>
   wire === 'chat' || wire === 'responses' ? JSON.stringify(text) : compact(text)
 
 describe.each([...WIRES.keys()])('%s', (wire) => {
-  test('field/19/model-arguments · sqlite: arguments of a model keep their numbers at every exit', async () => {
+  test('field/19/model-arguments · sqlite: arguments of a model keep their numbers in every read, export and request', async () => {
     const session = await newSession(wire)
     completions = [{ parts: [call('pay')] }]
     await textOf('POST', `/v1/sessions/${session}/messages`, '{"content":"pay"}')

@@ -66,7 +66,7 @@ describe('a handoff between agents of the client', () => {
     expect([{ ...session, updated_at: 0 }, all]).toEqual([{ ...before[0], updated_at: 0 }, before[1]])
   })
 
-  test('over Chat Completions may leave the model without tools, and a missing system message keeps the previous one', async () => {
+  test('over Chat Completions may leave the model without tools, and keeps the system message if none is sent', async () => {
     const ask = await openChat()
     await ask('Triage.', { tools: [chatTool('to_billing')] })
     await ask(undefined, { tools: [chatTool('refund')] })
@@ -128,7 +128,7 @@ describe('a handoff between agents of the client', () => {
 
 const plainTool = (name: string) => ({ name, description: '', parameters })
 
-test('over AG-UI, the model is sent the tools of the next run', async () => {
+test('over AG-UI, the model gets only the tools of the newest request', async () => {
   harness = await openHttpHarness({ script })
   const agent = agUiAgent(harness, [say('I want my money.')])
   for (const name of ['to_billing', 'refund']) {

@@ -168,7 +168,7 @@ describe('tools in a chat', () => {
     expect(whole?.parts).toHaveLength(5)
   })
 
-  test('of the agent that need approval run only after the approval', async () => {
+  test('of the agent run only after their approval, if they need one', async () => {
     const ran: unknown[] = []
     await open({
       tools: [makeTool('remove', async () => (ran.push(1), { text: 'removed' }), { needsApproval: true })],

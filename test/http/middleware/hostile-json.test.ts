@@ -44,7 +44,7 @@ test.each<[string, string, Json]>([
   expect(turn).toBeLessThan(200)
 })
 
-test('tools may have 20,000 values together, and 1,000 costly patterns do not block other requests', async () => {
+test('tools may have 20,000 values in total, and 1,000 costly patterns do not block other requests', async () => {
   harness = await openHttpHarness()
   await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's' })
   const tool = (name: string, parameters: Json): Json => ({ name, description: '', parameters })

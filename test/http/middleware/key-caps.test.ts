@@ -74,7 +74,7 @@ describe('caps', () => {
     held.letGo()
   })
 
-  test('on open streams reject further streams and waits, but no short requests', async () => {
+  test('on open streams reject further streams and waiting requests, but no short requests', async () => {
     await harness.close()
     const held = heldTurn()
     harness = await openHttpHarness({ script: [held.turn] })
@@ -168,7 +168,7 @@ describe('caps set by the operator', () => {
     ['key_tokens_used_up', { keys: { tokensPerDay: 1 }, tenants: {} }],
     ['tenant_budget_used_up', { keys: {}, tenants: { tokensPerDay: 1 } }],
   ])(
-    '%s: no summary is created on request, also after an import; a repeated request returns its earlier summary',
+    '%s: a request for a summary is rejected, even after an import; a repeated request returns its earlier summary',
     async (code, caps) => {
       const { capped, key, post } = await spending(caps)
       const messages = Array.from({ length: 15 }, (_, at) => `question ${at}`).flatMap((text) => [

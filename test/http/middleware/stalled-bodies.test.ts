@@ -51,7 +51,7 @@ describe('bodies that are being received', () => {
     expect(order).toEqual(['second', 'third'])
   })
 
-  test('release their budget when they were read or aborted', async () => {
+  test('release their budget once they are read or aborted', async () => {
     const { enter } = budget()
     const body = (): ReadableStream<Uint8Array> =>
       ReadableStream.from([new Uint8Array(MB), new Uint8Array(MB), new Uint8Array(MB)])

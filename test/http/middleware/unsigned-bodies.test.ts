@@ -59,7 +59,7 @@ test.each<[string, (place: number) => [endpoint: string, sender: string | undefi
   for (const { outcome } of over) expect(await outcome).toMatchObject(busy)
 })
 
-test("many bodies of one sender do not affect another sender's body of another webhook", async () => {
+test('many bodies of one sender do not affect the body of another sender for another webhook', async () => {
   const bodies = createUnsignedBodies(LIMITS)
   const other = open(bodies, '/webhooks/other', 'b')
   await other.send(50 * KB)

@@ -31,7 +31,7 @@ test('clients that receive equal text share its bytes', async () => {
   expect(new Set(buffers).size).toBe(1)
 })
 
-test('unread bytes are limited over all clients, and a leaving client releases its bytes', async () => {
+test('the unread bytes of all clients together are limited, and a leaving client releases its bytes', async () => {
   const all = createSharedBytes({ most: 500_000, mostOfTenant: 500_000 })
   const shared = all.of(TENANT)
   const slow = bodyOf(shared.pieces(TEXT)).getReader()

@@ -149,7 +149,7 @@ describe("the client's tools", () => {
     expect(message).toMatchObject({ content: 'Let me see.', tool_calls: [{ id: 'c1' }] })
   })
 
-  test('work with the loop of the package', async () => {
+  test("work with the tool loop of OpenAI's package", async () => {
     const client = await open(script)
     const runner = client.chat.completions.runTools(
       {

@@ -23,7 +23,7 @@ const sessions = async (): Promise<Record<string, unknown>[]> =>
 
 describe('an error', () => {
   test.each([true, false])(
-    'of the model before the first byte has a status that the package does not retry: stream %j',
+    "of the model before the first byte has a status that OpenAI's package does not retry: stream %j",
     async (stream) => {
       const client = await open({ script: [failing()] })
       const error = await refusal(client.chat.completions.create({ model: 'default', messages: hello, stream }))
@@ -47,7 +47,7 @@ describe('an error', () => {
     expect(text).toBe('Let')
   })
 
-  test('for keys and scopes has the format that the package expects', async () => {
+  test("for keys and scopes has the format that OpenAI's package expects", async () => {
     const client = await open()
     const { authorization } = await harness.key({ scopes: ['read'] })
     expect(await refusal(client.models.list())).toMatchObject({ status: 401, type: 'authentication_error' })

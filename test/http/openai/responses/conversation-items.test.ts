@@ -59,7 +59,7 @@ describe('a conversation', () => {
     ['no metadata', {}],
     ['a number', { metadata: { a: 7 } }],
     ['a list', { metadata: ['a'] }],
-  ])('keeps its metadata if it is given %s', async (_, body) => {
+  ])('rejects an update with %s, and keeps its metadata', async (_, body) => {
     const client = await open()
     const made = await client.conversations.create({ metadata: { topic: 'rain' } })
     expect(await refusal(client.conversations.update(made.id, body as never))).toMatchObject({
@@ -125,7 +125,7 @@ describe('new items', () => {
     expect(harness.requests).toHaveLength(2)
   })
 
-  test('are appended by one request after the other, as client sessions store them', async () => {
+  test('are appended in order by successive requests, which is how client sessions store items', async () => {
     const client = await open()
     const { id } = await client.conversations.create()
     await client.conversations.items.create(id, { items: [user('One')] })

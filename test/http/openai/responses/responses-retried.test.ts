@@ -83,7 +83,7 @@ describe('a Response with a retried round', () => {
     expect(new Set(ended.map(({ id }) => id)).size).toBe(4)
   })
 
-  test('is equal for a client that lost its connection in the first attempt and resumes', async () => {
+  test('equals its stored form if a client resumes after a disconnect in the first attempt', async () => {
     const client = await open(script())
     const seen: Events = []
     for await (const event of await client.responses.create({ ...hello, stream: true })) {
@@ -144,7 +144,7 @@ describe("outputs of calls and a user's text in one request", () => {
     expect(await sessionsOf(harness)).toHaveLength(1)
   })
 
-  test('are rejected without an output of each call, and nothing is stored', async () => {
+  test('are rejected if a call has no output, and nothing is stored', async () => {
     const client = await open({ script: [{ calls }, { text: 'Both.' }] })
     const asked = await client.responses.create({ ...hello, tools: [...tools] })
     const body = { ...hello, previous_response_id: asked.id }

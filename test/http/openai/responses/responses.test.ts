@@ -188,7 +188,7 @@ describe('a Response', () => {
   })
 })
 
-describe("the client's tools", () => {
+describe("calls of the client's tools", () => {
   const script = (more: NonNullable<Options['script']> = []): Options => ({
     script: [
       { text: 'Let me see.', calls: [{ id: 'c1', name: 'weather', arguments: '{"city":"Bonn"}' }] },
@@ -197,7 +197,7 @@ describe("the client's tools", () => {
     ],
   })
 
-  test('are called at the end of a Response, and another Response continues the run with their outputs', async () => {
+  test('end a Response, and another Response continues the run with their outputs', async () => {
     const client = await open(script([{ calls: [{ id: 'c1', name: 'weather' }] }]))
     const asked = await client.responses.stream({ ...hello, tools: [weather] }).finalResponse()
     expect(asked).toMatchObject({ status: 'completed', tools: [{ name: 'weather' }] })
@@ -224,7 +224,7 @@ describe("the client's tools", () => {
     expect(await sessions()).toHaveLength(1)
   })
 
-  test('accept their outputs once, however often they are sent', async () => {
+  test('accept their outputs once, however often these outputs are sent', async () => {
     const client = await open(script())
     const asked = await client.responses.create({ ...hello, tools: [weather] })
     const body = { ...hello, previous_response_id: asked.id, input: output('c1') }

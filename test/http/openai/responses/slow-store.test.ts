@@ -64,7 +64,7 @@ async function expectOneOrder(_: string, storeMs: number, modelMs: number): Prom
 test.each([
   ['faster', 0, 100],
   ['slower', 100, 0],
-] as const)('a Response is equal in streams and reads with a store that is %s than the model', expectOneOrder)
+] as const)('a Response is equal in streams and in reads if the store is %s than the model', expectOneOrder)
 
 /** Texts and arguments that a client assembles from the deltas, by their index in the output. */
 function textsOf(some: readonly Event[]): string[] {

@@ -96,7 +96,7 @@ describe('the input of a Response', () => {
     expect((await harness.send('GET', url)).headers.get('content-type')).toBe('image/png')
   })
 
-  test('is not found by another owner, and rejects a wrong cursor', async () => {
+  test('is not found by another owner, and a wrong cursor is rejected', async () => {
     const client = await open()
     const made = await client.responses.create(hello)
     expect(await refusal(client.responses.inputItems.list(made.id, { after: 'msg_x' }))).toMatchObject({
@@ -112,8 +112,8 @@ describe('the input of a Response', () => {
   })
 })
 
-describe('a deleted Response', () => {
-  test('is not found again, but its messages stay', async () => {
+describe('the deletion of a Response', () => {
+  test('hides the Response, but keeps its messages', async () => {
     const client = await open({ script: [{ text: 'Hi.' }, { text: 'Again.' }, { text: 'More.' }] })
     const once = { headers: { 'idempotency-key': 'one' } }
     const first = await client.responses.create(hello, once)
@@ -139,7 +139,7 @@ describe('a deleted Response', () => {
     await expectJson(harness, 404, 'GET', path)
   })
 
-  test('is deleted only by a caller that may change its session', async () => {
+  test('is refused to callers that may not change the session of the Response', async () => {
     const client = await open({ agents: [{ name: 'default' }, { name: 'other' }] })
     const made = await client.responses.create(hello)
     const key = await harness.key({ agents: ['other'] })
@@ -152,7 +152,7 @@ describe('a deleted Response', () => {
 })
 
 describe('the input tokens', () => {
-  test('have only the method POST, although `input_tokens` could be the id of a Response', async () => {
+  test('are returned only to POST, although `input_tokens` could be the id of a Response', async () => {
     await open({ script: [] })
     for (const method of ['GET', 'DELETE', 'OPTIONS', 'PUT']) {
       const response = await harness.send(method, '/openai/v1/responses/input_tokens')

@@ -267,7 +267,7 @@ describe('a client that sends its history without a session id', () => {
     expect(await texts(await only())).toEqual(['One?', 'One  two.', 'Next', 'Three.'])
   })
 
-  test.each(['items', 'text'])('stays in one session over Responses, by its %s', async (kind) => {
+  test.each(['items', 'text'])('stays in one session over Responses if it repeats outputs as %s', async (kind) => {
     const client = await open({
       tools: [makeTool('look', async () => ({ text: 'seen' }))],
       script: [{ text: 'Let me look.', calls: [{ name: 'look' }] }, { text: 'Here.' }, { text: 'Two.' }],
