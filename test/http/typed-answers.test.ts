@@ -144,7 +144,7 @@ describe('a Chat Completions request with a format', () => {
     ])
   })
 
-  it('sets options that the agent accepts', async () => {
+  it('passes its options to the model if the agent accepts options', async () => {
     await open({ script: [{ text: 'hi' }], policies: { requestOptions: 'accept' } })
     const options = { temperature: 0.5, top_p: 0.1, max_tokens: 7, seed: 3, reasoning_effort: 'low' } as const
     await openAiClient(harness).chat.completions.create({ ...hello, ...options })

@@ -57,7 +57,7 @@ describe('the API', () => {
     expect(page).toContain('Milliseconds to the last byte')
   })
 
-  test('changes no account setting if another stack has set the role for its logs', () => {
+  test('changes no account setting if another stack has set the role for logs of API Gateway', () => {
     const shared = { model: 'a/b', search: { kind: 'serverless' }, apiGatewayLogs: 'shared', retain: false } as const
     const made = synthesise(environmentOf(shared))
     expect(ofType(made, 'AWS::ApiGateway::Account')).toEqual([])

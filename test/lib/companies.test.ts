@@ -78,6 +78,6 @@ test.each([
   ],
   [{ allowedAddresses: ['example.com'] }, 'own.allowedAddresses.0: is not an address or a range'],
   [{ allowedAddresses: ['203.0.113.0/33'] }, 'own.allowedAddresses.0: is not an address or a range'],
-])('%j is refused with the name of the setting', (settings, message) =>
+])('the settings %j are refused with the name of the faulty setting', (settings, message) =>
   expect(() => environmentOf({ ...SETTINGS, ...settings })).toThrow(message),
 )

@@ -109,7 +109,7 @@ describe('every bucket', () => {
   })
 })
 
-test('an existing table is not created again', async () => {
+test('an existing table is accepted, and its TTL setting is not updated', async () => {
   const taken = new ResourceInUseException({ message: 'there is one', $metadata: {} })
   const sent = await requested((command) => {
     if (command instanceof CreateTableCommand) throw taken

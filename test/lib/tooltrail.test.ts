@@ -90,7 +90,7 @@ describe('the agents of a deployment', () => {
     expect(models.toSorted()).toEqual(['bedrock/one', 'bedrock/one', 'bedrock/one', 'bedrock/three', 'bedrock/two'])
   })
 
-  test('use the TTL of the environment unless they set their own, including the default agent', () => {
+  test('including the default agent, use the TTL of the environment unless they set their own', () => {
     const agents = { agents: { a: {}, b: { policies: { ttl_days: 7 } }, c: { policies: { ttl_days: null } } } }
     expect(JSON.parse(shipAgents(agentsFile(JSON.stringify(agents)), 90).json)).toEqual({
       agents: {

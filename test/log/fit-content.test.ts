@@ -53,7 +53,7 @@ test('two executions of one call use two object names', () => {
   expect(new Set(names).size).toBe(2)
 })
 
-test('source texts share the limit of the result text; an omitted text becomes a preview with a pointer', () => {
+test('source texts and the result share one limit; a text beyond it becomes a preview with a pointer', () => {
   const sources = [
     { title: 'one', text: 'a'.repeat(60) },
     { title: 'two', url: 'https://two.example', text: 'b'.repeat(60) },

@@ -39,7 +39,7 @@ test("an event id of another session's run is ignored: all events follow", async
   expect(await (await harness.send('GET', path, undefined, foreign)).text()).toBe(all)
 })
 
-test('an approval and a denial of one call in one request store nothing', () => {
+test('a request that both approves and denies one call is refused', () => {
   const call = { id: 'm', toolCallId: 'c', status: 'waiting', needs: 'approval', createdAt: 0 } as ToolMessage
   const both = [true, false].map(
     (approved) => ({ toolCallId: 'c', kind: 'approval', approved, hash: String(approved) }) as const,

@@ -57,7 +57,7 @@ test.each(changed)('a change of %s replaces no resource with a fixed name or wit
   expect(faults).toEqual([])
 })
 
-test('the snapshot lists every resource type of the templates; refresh.sh updates it', () => {
+test('the snapshot, which refresh.sh updates, lists every resource type of the templates', () => {
   for (const environment of [...environmentNames().map(environmentNamed), ...VARIANTS])
     for (const [id, { Type }] of Object.entries(synthesise(environment).resources))
       expect(KNOWN_TYPES, id).toContain(Type)

@@ -55,7 +55,7 @@ describe('the limit on open calls of an imported log', () => {
     )
   })
 
-  test('also applies to the characters of messages with open calls since the last input', () => {
+  test('also bounds the total size of messages with open calls since the last input', () => {
     const log = createNativeImport()
     const [long] = native('a').tool_calls
     const message = { ...native('a'), tool_calls: [{ ...long, provider: { other: { data: 'x'.repeat(5_000_000) } } }] }

@@ -146,7 +146,7 @@ const sentImages = () =>
 
 describe('in our own API', () => {
   const image = (name: string) => ({ type: 'image', url: `http://${server.host}/${name}`, filename: 'dot.png' })
-  test('a tool result stores the image like any other', async () => {
+  test('a tool result with the address of an image sends the image to the model', async () => {
     const tools = [{ name: 'ask', description: '', parameters: {} }]
     const run = await expectJson(harness, 200, 'POST', '/v1/sessions/s/messages', { content: 'ask', tools })
     const path = `/v1/sessions/s/runs/${String(run['id'])}/tool-results`
@@ -157,7 +157,7 @@ describe('in our own API', () => {
     expect(sentImages()).toContain(PNG)
   })
 
-  test('an input stores the image like any other', async () => {
+  test('an input with the address of an image stores the image and sends it to the model', async () => {
     const run = await expectJson(harness, 200, 'POST', '/v1/sessions/s/messages', { content: [image('dot.png')] })
     expect(run).toMatchObject({
       messages: [{ parts: [{ type: 'image', media_type: 'image/png', filename: 'dot.png', bytes: 70 }] }, {}],
@@ -236,7 +236,7 @@ describe('the memory of images', () => {
   }
   const content = (count: number) => [{ path: 'body.content', field: 'url', parts: Array(count).fill(part) as [] }]
 
-  test('images without a declared size share equally the budget that the other images leave', async () => {
+  test('images without a declared size get equal shares of the budget that the other images leave', async () => {
     const reads: number[] = []
     const all = source([10 * MB, undefined, undefined, undefined, undefined], reads)
     await withImages(all, caller, content(5), async () => undefined)
@@ -253,7 +253,7 @@ describe('the memory of images', () => {
     expect(closed).toHaveLength(sizes.length)
   })
 
-  test('an image waits until another request of its tenant has stored its images', async () => {
+  test('the images of a request wait until an earlier request of the tenant has stored its images', async () => {
     const all = source(Array.from({ length: 8 }, () => 20 * MB))
     const stored = Promise.withResolvers<void>()
     const order: string[] = []

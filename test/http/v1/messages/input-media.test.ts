@@ -49,7 +49,7 @@ describe('images and files', () => {
     expect(response.headers.get('content-security-policy')).toBe("sandbox; default-src 'none'")
   })
 
-  test('of an input that is rejected, or was accepted before, do not stay in the store', async () => {
+  test('of an input that is rejected, or repeats an accepted one, do not stay in the store', async () => {
     const objects: string[] = []
     await open({
       settings: { caps: { keys: {}, tenants: { tokensPerDay: 1 } } },

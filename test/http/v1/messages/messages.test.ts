@@ -177,7 +177,7 @@ describe('reading the log', () => {
     expect(problem['errors']).toMatchObject([{ path: `query.${field}` }])
   })
 
-  test('rejects a position of another list with the path, instead of an empty page', async () => {
+  test('rejects a position of another list with the path of the parameter, and returns no empty page', async () => {
     const [first] = await fill()
     await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 'other' })
     const [id, run] = [first?.id, first?.['run_id']]

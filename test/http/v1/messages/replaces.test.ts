@@ -125,7 +125,7 @@ describe('a run that replaces others', () => {
     expect(runs.map((run) => run.superseded_by)).toEqual([undefined, third.id, second.id])
   })
 
-  test('a repeated request with the same key is the same run, also after its end', async () => {
+  test('a repeated request with the same key returns the same run, also after the run has ended', async () => {
     await open()
     const first = await say({ content: 'one' })
     const key = { 'idempotency-key': 'again-1' }
@@ -137,7 +137,7 @@ describe('a run that replaces others', () => {
     expect(await list<Run>('/v1/sessions/s/runs')).toHaveLength(2)
   })
 
-  test('inputs that steered a run are parts of its input when it is sent again', async () => {
+  test('the replacement of a steered run gets the first input and the steering inputs', async () => {
     const { promise, resolve: letGo } = Promise.withResolvers<{ text: string }>()
     const slow = makeTool('slow', () => promise)
     await open({ tools: [slow], script: [{ calls: [{ id: 'c', name: 'slow', arguments: '{}' }] }] })

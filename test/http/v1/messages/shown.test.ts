@@ -96,7 +96,7 @@ describe('the input of a run that has not started', () => {
     (await post<{ id: string }>('later', { user: 'bob', metadata: { ticket: 'T-1' } }, { prefer: 'respond-async' })).id
   const read = (id: string) => expectJson<object>(harness, 200, 'GET', `/v1/sessions/s/runs/${id}`)
 
-  test('is shown while queued, and kept when cancelled; after the start it is a message', async () => {
+  test('is shown while the run is queued or cancelled, but not after the run has started', async () => {
     const held = heldTurn()
     await open({ script: [held.turn, { text: 'done' }] })
     const first = await post<{ id: string }>('go', {}, { prefer: 'respond-async' })

@@ -11,7 +11,7 @@ interface Run {
 let harness: HttpHarness
 afterEach(() => harness.close())
 
-test('a repeated request to continue returns the run that it joined, also after the run has ended', async () => {
+test('a repeated `continue` returns the run that the first one joined, even after that run has ended', async () => {
   const held = heldTurn()
   harness = await openHttpHarness({ script: [held.turn, { text: 'another' }] })
   await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's' })

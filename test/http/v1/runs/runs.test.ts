@@ -137,7 +137,7 @@ describe('a run with client tools', () => {
     ])
   })
 
-  test('accepts results and is followed in one request', async () => {
+  test('accepts results and streams its further events in response to one request', async () => {
     await open({ script: [{ calls: [{ id: 'c1', name: 'time' }] }, { text: 'Noon.' }] })
     const run = await send({ content: 'go', tools })
     const response = await harness.send(
@@ -191,7 +191,7 @@ describe('a call that needs approval', () => {
   test.each([
     [true, 'completed', 'did it'],
     [false, 'denied', 'denied: the user did not allow this call'],
-  ])('resolved with %s ends %s', async (approve, status, text) => {
+  ])('whose approval is set to %s ends with the status %s', async (approve, status, text) => {
     await open({ script: [{ calls: [{ id: 'c1', name: 'careful' }] }, { text: 'ok' }], tools: [careful] })
     const run = await send({ content: 'go' })
     expect(run).toMatchObject({ status: 'paused', waiting: [{ tool_call_id: 'c1', needs: 'approval' }] })

@@ -107,7 +107,7 @@ describe('a search', () => {
   })
 
   test.each(['"unclosed', 'a AND (b', '*', '\u0000', '😀', '%', 'x'.repeat(1_000), "'; DROP TABLE", 'NEAR/2', ''])(
-    'for any text is valid: no character is syntax',
+    'accepts any text: no character is treated as syntax',
     async (text) => {
       await fill()
       expect((await search(`q=${encodeURIComponent(text)}`)).data).toBeInstanceOf(Array)
@@ -142,7 +142,7 @@ describe('a search', () => {
       })
   })
 
-  test('that is unavailable reports an error, and is never an empty list', async () => {
+  test('returns an error, not an empty list, if the index is unavailable', async () => {
     const index = {
       search: () =>
         Promise.reject(new TooltrailError('search_unavailable', 'the index is asleep', { retryable: true })),

@@ -75,7 +75,7 @@ describe('a search', () => {
     expect(pages.flatMap(({ data }) => data.map(({ session_id }) => session_id))).toEqual(['b', 'a', 'a'])
   })
 
-  test('groups by session: the best hit, and the number of further hits', async () => {
+  test('grouped by session returns one hit of each session, with the number of further hits', async () => {
     await made('a', ['crate one', 'crate two', 'crate three'])
     await made('b', ['crate four'])
     const { data } = await search('q=crate&group=session')

@@ -62,7 +62,7 @@ test('a search sorted by time does not move superseded hits to the end', async (
 })
 
 test.each([1, 2, 50])(
-  'in groups, only a session without other hits shows a superseded hit, in pages of %i',
+  'a grouped search shows a superseded hit only for sessions without other hits, in pages of %i',
   async (limit) => {
     const hits = await search(`q=walrus&group=session&limit=${limit}`)
     expect(hits.map(({ session_id: session }) => session)).toEqual(['one', 'two'])

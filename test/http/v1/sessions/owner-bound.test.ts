@@ -58,7 +58,7 @@ test("an agent that may search the tenant reads other owners' sessions for a key
   expect(resultsOf(await say('bobs', 'look', all))).toMatch(/aubergine[^]*aubergine/)
 })
 
-test("the agent finds and reads no other owner's messages in a session created by an owner-bound key", async () => {
+test("a session created by an owner-bound key shows its agent no other owner's messages", async () => {
   const { all, bob } = await aliceAndBob((pointer) => [search, read(pointer), { text: 'x' }, search, { text: 'x' }])
   await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 'bobs' }, bob)
   expect(resultsOf(await say('bobs', 'look', bob))).not.toContain('is aubergine')

@@ -216,7 +216,7 @@ describe('deleting a session', () => {
     }
   })
 
-  test('ends when its documents are no longer found, which may be later if the index is updated asynchronously', async () => {
+  test('is completed only when the search responds and finds no document of the session', async () => {
     let found: 'one' | 'none' | 'no response' = 'one'
     const document = {
       session: 's',

@@ -67,7 +67,7 @@ test('the context of a waiting run has the source numbers of its next request', 
   ])
 })
 
-test('a result with equal sources may be repeated; with other sources it is another result', async () => {
+test('a result may be repeated with equal sources, but is refused with other sources', async () => {
   await give([source])
   const again = { tool_call_id: 'c1', output: 'yes', sources: [{ ...source, more: 'is left out' }] }
   await expectJson(harness, 200, 'POST', at(), { results: [again] })

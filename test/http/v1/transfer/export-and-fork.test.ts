@@ -113,7 +113,7 @@ describe('export', () => {
     expect(text(await chat('copy'))).toBe(text(await chat('s')))
   })
 
-  test('in "openai" equals the message list, in "markdown" is a page, and with "outputs=pointer" cannot be imported', async () => {
+  test('equals the message list in "openai", is a document in "markdown", and cannot be imported with "outputs=pointer"', async () => {
     await fill()
     const openai = await get(at('s', '/export?format=openai'))
     expect(openai.headers.get('content-type')).toBe('application/x-ndjson')

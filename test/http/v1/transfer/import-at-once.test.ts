@@ -126,7 +126,7 @@ const HOW = [
 
 describe('an input or import between two steps of a turn', () => {
   test.each(HOW)(
-    'ends the run of an import %s, and the remaining steps become another run',
+    'splits the turn if the turn is imported %s; the remaining steps become another run',
     async (_how, more, headers) => {
       const { fault, used } = await open()
       await create('whole')
@@ -156,7 +156,7 @@ describe('an input or import between two steps of a turn', () => {
   )
 
   test.each(HOW.slice(1))(
-    'lets a repeated import complete an aborted one %s, even if an earlier repetition was aborted',
+    'lets a repetition complete an aborted import %s, even if an earlier repetition was also aborted',
     async (_how, more, headers) => {
       const { fault, used } = await open()
       await create('whole')
@@ -184,7 +184,7 @@ describe('an input or import between two steps of a turn', () => {
     },
   )
 
-  test('is the only reason for a second run: otherwise, new messages of a source continue its run', async () => {
+  test('alone causes a second run; otherwise, new messages continue the run of their source', async () => {
     await open()
     await create('s')
     const source = { source: 'f', from: 0 }

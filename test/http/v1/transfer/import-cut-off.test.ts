@@ -119,7 +119,7 @@ test('each step fits a transaction of DynamoDB, however short the turns are', as
   expect(Math.max(...rows)).toBeLessThanOrEqual(90)
 })
 
-test('an aborted fork is continued only by callers that may use its agent, bound to their owner', async () => {
+test("completing an aborted fork requires a key for its agent, and binds the fork to the key's owner", async () => {
   let isCut = true
   harness = await openHttpHarness({
     change: (ports) => ({

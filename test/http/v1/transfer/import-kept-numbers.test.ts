@@ -81,7 +81,7 @@ describe('a source keeps its number', () => {
     }
   })
 
-  test('in a fork, if the fork contains the message that assigned the number; other numbers are free again', async () => {
+  test('in a fork that contains the message that assigned the number; otherwise, the number is assigned anew', async () => {
     harness = await openHttpHarness({
       tools: [look],
       agents: TEAM,
@@ -242,7 +242,7 @@ describe('source numbers that cannot be kept are replaced, and the import contin
     expect(await numbers('s')).toEqual(all.map((title, place) => `${place + 1} ${title}`))
   })
 
-  test("a number that another source of the session or the import has; the completion's other numbers stay", async () => {
+  test('numbers of a result are replaced if another source already has one of them; other results keep theirs', async () => {
     harness = await openHttpHarness()
     await create('s')
     const log = (name: string, from: number) => [

@@ -52,7 +52,7 @@ async function hits(harness: HttpHarness): Promise<string[]> {
 
 const SESSIONS = ['did', 'asked', 'team', 'leader']
 
-test('search results, and texts that retell them, rank below the events, also after an export and an import', async () => {
+test('search results and texts that repeat them rank below the original messages, also after export and import', async () => {
   const here = await start({ script: SCRIPT })
   for (const id of SESSIONS) {
     await create(here, id)
@@ -71,7 +71,7 @@ test('search results, and texts that retell them, rank below the events, also af
   expect(await hits(there)).toEqual(found)
 })
 
-test('answers after a search are recognised by their calls, if the source has no marks', async () => {
+test('an import without marks recognises the search calls that precede an answer, and marks the answer', async () => {
   const here = await start({ script: SCRIPT })
   const there = await start({})
   for (const id of SESSIONS) {

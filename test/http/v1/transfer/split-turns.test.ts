@@ -54,7 +54,7 @@ async function expectEqual(copy: string, first: readonly ExportedMessage[]): Pro
 }
 
 test.each(['input', 'import'] as const)(
-  'if an %s split a turn, copies of the turn keep the member of each message',
+  'a copy of a turn that was split by an %s keeps the member of each message',
   async (what) => {
     harness = await openHttpHarness()
     await create('whole')

@@ -37,7 +37,7 @@ describe('the spool files of imports', () => {
     await Promise.all([first.remove(), second.remove()])
   })
 
-  test('are deleted with their reservation after a refusal and after the import', async () => {
+  test('are deleted, and their budget is released, after a refusal and after the import', async () => {
     const { enter } = room()
     await expect(spoolLines(body(8), enter('acme'))).rejects.toMatchObject(busy)
     expect(readdirSync(folder)).toEqual([])
@@ -49,7 +49,7 @@ describe('the spool files of imports', () => {
     expect(readdirSync(folder)).toEqual([])
   })
 
-  test('have no name from their first byte, so no file remains when the process is killed', async () => {
+  test('have no name once they contain data, so no file remains when the process is killed', async () => {
     const seen: string[][] = []
     const watched = async function* lines(): AsyncGenerator<Uint8Array> {
       for (let line = 0; line < 4; line++) {
