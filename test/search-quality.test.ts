@@ -82,7 +82,7 @@ describe.skipIf(!recorded)('searches over recorded conversations', () => {
     expect(share(again, 10)).toBeGreaterThanOrEqual(share(found, 10) - 0.01)
   })
 
-  test('texts of people and the assistant, parts of words and plain questions also find the sought messages', () => {
+  test('own queries (for texts of people and the assistant, parts of words, plain questions) find the messages', () => {
     expect(share(own, 10)).toBeGreaterThanOrEqual(0.97)
     expect(share(own, 1)).toBeGreaterThanOrEqual(0.85)
     for (const [kind, queries] of byKind(own)) expect(share(queries, 10), kind).toBeGreaterThanOrEqual(0.9)

@@ -37,10 +37,13 @@ describe('tool results (promises R1, R2)', () => {
     ['interrupted', true, 'interrupted: this call may or may not have run'],
     ['cancelled', true, 'cancelled: this call did not finish'],
     ['denied', true, 'denied: the user did not allow this call'],
-  ] as const)('a call that is %s without own content has a result with its status', (status, isError, text) => {
-    const { log } = writeLog().user('go').assistant(callTo('a', '{}')).result(0, '', { status })
-    expect(results(full(log))).toEqual([['call_a', isError, text]])
-  })
+  ] as const)(
+    'an empty result with status %s is sent with the error mark and text of this status',
+    (status, isError, text) => {
+      const { log } = writeLog().user('go').assistant(callTo('a', '{}')).result(0, '', { status })
+      expect(results(full(log))).toEqual([['call_a', isError, text]])
+    },
+  )
 
   it('a call without a result counts as interrupted if another call of its round has a result', () => {
     const { log } = writeLog().user('go').assistant(callTo('a', '{}'), callTo('b', '{}')).result(0, 'A')

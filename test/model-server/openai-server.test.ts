@@ -48,7 +48,7 @@ it('the server chooses its completion by the request', async () => {
   expect((await ask('hello')).parts).toEqual([{ type: 'text', text: 'you sent 1' }])
 })
 
-it('the server refuses requests, breaks off and runs out of completions as scripted', async () => {
+it('the script lets the server refuse a request or break off a completion; requests after its end fail', async () => {
   const completion = { role: 'assistant', content: 'a long answer' } as const
   server = await startOpenAiServer([
     { status: 429, headers: { 'retry-after': '2' } },

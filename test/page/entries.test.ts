@@ -45,7 +45,7 @@ const TEAM = [
   message('8', 'assistant'),
 ]
 
-test("a member's messages follow its delegate call, even if its own call has an equal id", () => {
+test("a member's messages follow its delegate call, even if a call of the member has the same id", () => {
   const entries = entriesOf(TEAM)
   expect(shape(entries)).toEqual([['1'], ['2', ['3', ['4'], ['5', ['6']], ['7']]], ['8']])
   expect(holderOf(entries, '6')).toBe('2')
@@ -54,7 +54,7 @@ test("a member's messages follow its delegate call, even if its own call has an 
 /** The log in its imported or forked form, in which messages name calls only by their ids. */
 const IMPORTED = TEAM.map(({ parent_message_id: _row, ...rest }) => rest)
 
-test('imported messages of a member follow its delegate call, before or after the result', () => {
+test('imported messages of a member follow its delegate call, even if the log contains them before this call', () => {
   const whole = [['1'], ['2', ['3', ['4'], ['5', ['6']], ['7']]], ['8']]
   expect(shape(entriesOf(IMPORTED))).toEqual(whole)
   const [first, second, call, ...rest] = IMPORTED

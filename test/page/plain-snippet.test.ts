@@ -30,7 +30,7 @@ describe('a snippet is plain text:', () => {
     expect(plainText(snippet, 'tool_result')).toBe(plain)
   })
 
-  test('the pieces at odd indexes are the matches', () => {
+  test('a snippet that is split has its matches at odd indexes', () => {
     expect(splitAtMatches('a «b» c «d»')).toEqual(['a ', 'b', ' c ', 'd', ''])
   })
 })

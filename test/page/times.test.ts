@@ -27,7 +27,7 @@ test.each([
   expect([at('en-US').day(time), at('de-DE').day(time)]).toEqual([english, german])
 })
 
-test('a short time is the time of day for today, and the date for other days', () => {
+test('the short form of a timestamp is its time of day if it is today, otherwise its date', () => {
   const times = ['2026-03-29T22:10:00.000Z', '2026-03-28T22:50:00.000Z', '2025-12-31T12:00:00.000Z']
   expect(times.map(at('de-DE').timeOrDate)).toEqual(['00:10', '28. März', '31. Dez. 2025'])
   expect(at('en-GB').whole('2026-03-28T22:50:00.000Z')).toBe('28 Mar 2026, 23:50')

@@ -27,7 +27,7 @@ const stalled = (ports: Ports): Ports => ({
   outbox: { ...ports.outbox, due: never, pending: never },
 })
 
-test('a store that does not respond makes its callers fail in time: a sweep, a hint, a request', async () => {
+test('a sweep, a hint and a request fail at their time limit if the store does not respond', async () => {
   harness = await openHarness({ script: [], change: stalled })
   const { ports, service, session, key, worker } = harness
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })

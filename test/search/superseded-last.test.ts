@@ -39,7 +39,7 @@ test.each([[], ['a'], ['a', 'b', 'c']])(
   },
 )
 
-test('in groups, one search finds all sessions that were listed before', async () => {
+test('a grouped search needs one query to find which sessions were listed before', async () => {
   const index = indexOf(['a'], ['a', 'b'])
   const page = await searchSupersededLast({ ...query, group: 'session' }, index)
   expect(page.hits.map(({ session }) => session)).toEqual(['a', 'b'])

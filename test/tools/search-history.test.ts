@@ -41,7 +41,7 @@ async function asked(input: JsonObject): Promise<Asked> {
 }
 
 describe('search_history', () => {
-  it('shows the hit in bold and its neighbours plain, with session, time and pointer, marked as data', async () => {
+  it('marks hits as data, and shows each in bold with session, time, pointer and plain neighbours', async () => {
     const { text } = await searchHistory.execute(
       { query: 'git' },
       toolContext({ searchHistory: async () => ({ entries: [entry], understood: { terms: [] } }) }),
@@ -75,14 +75,14 @@ describe('search_history', () => {
     expect(text).toMatch(/TOOL CALL[^]*not indexed yet/u)
   })
 
-  it('requests 5 entries, or the number in its limit', async () => {
+  it('requests 5 entries by default, otherwise the number in the argument `limit`', async () => {
     const listing = { sort: 'relevance', asked: { now: Date.UTC(2026, 10, 22, 0, 48, 20, 5), timeZone: 'UTC' } }
     expect(await asked({ query: 'x' })).toEqual({ text: 'x', filters: {}, limit: 5, listing })
     expect((await asked({ query: 'x', limit: 20 })).limit).toBe(20)
     await expect(asked({ query: 'x', limit: 21 })).rejects.toThrow('limit')
   })
 
-  it('accepts dates as whole days of UTC, and times', async () => {
+  it('accepts a time, and accepts a date as a whole day in UTC', async () => {
     const day = Date.UTC(2026, 10, 22)
     expect((await asked({ query: 'x', since: '2026-11-22', until: '2026-11-22' })).filters).toEqual({
       since: day,

@@ -172,7 +172,7 @@ describe('a truncation', () => {
     expect(cutToFit(of, scaleOf(of), 100, NOTHING_OLDER)).toBeUndefined()
   })
 
-  it('leaves at most two thirds after the provider refused the request', () => {
+  it('leaves at most two thirds of a request that the provider refused', () => {
     const { log } = runs(30)
     const of = measured(log)
     const whole = weighMessages(sent(log, undefined))

@@ -31,7 +31,7 @@ function saidIn(...states: readonly (readonly object[])[]): string[] {
 const asked = message('human', 'list it', { id: 'h' })
 const planned = message('ai', 'I look', { id: 'a', tool_calls: [call('c', 'rm x'), call('d', 'df')] })
 
-test('calls that a person changed before execution are kept in both versions, the first without results', () => {
+test('calls that a person changed before execution are kept in both versions; the first counts as interrupted', () => {
   const changed = message('ai', 'I look', { id: 'a', tool_calls: [call('c', 'ls'), call('d', 'df')] })
   const results = [
     message('tool', 'one', { id: 't', tool_call_id: 'c' }),

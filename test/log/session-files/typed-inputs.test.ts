@@ -73,7 +73,7 @@ describe('Claude Code', () => {
     expect(inputs(copied, copied, { ...user('go on'), uuid: 's' })).toEqual(['go on'])
   })
 
-  test('field/07/command-arguments: a command keeps its arguments, whatever their order', () => {
+  test('field/07/command-arguments: a command keeps its arguments if the message tag precedes the name tag', () => {
     const command = '<command-message>review</command-message>\n<command-name>/review</command-name>\n'
     expect(inputs(user(`${command}<command-args>the parser, <b>twice</b></command-args>`))).toEqual([
       '/review the parser, <b>twice</b>',

@@ -101,7 +101,7 @@ test('the earliest failed record is reported, whatever its kind', async () => {
   expect(await open({ refused: expiring.session }).handle(records)).toEqual({ failed: ['2'] })
 })
 
-test('a failed expiry record is retried, and its deletion happens once', async () => {
+test('an expiry record that failed is reported for a retry, which does not start a second deletion', async () => {
   ahead = 2 * DAY_MS
   const records = [messageRemoved('1', harness.key), expiryRemoved('2')]
   expect(await open({ queueFails: true }).handle(records)).toEqual({ failed: ['2'] })
@@ -112,7 +112,7 @@ test('a failed expiry record is retried, and its deletion happens once', async (
   expect(await harness.ports.janitor.due(harness.ports.clock.now(), 10)).toMatchObject([{ key: expiring }])
 })
 
-test('a row with a message key but no valid message is dead-lettered and blocks no other', async () => {
+test('a row with a message key but no valid message is dead-lettered and blocks no other row', async () => {
   const { handle, deadLettered, written } = open()
   const broken = at('1', { NewImage: itemOf(harness.key, MESSAGE, message) })
   expect(await handle([broken, messageRemoved('2', expiring)])).toEqual({ failed: [] })

@@ -134,7 +134,7 @@ test('an invocation waits for a call that ignored its timeout, so that no work c
   await invocation
 })
 
-test('a run that is active near the deadline of its invocation is handed off, with one more hop', async () => {
+test("a run still active near its invocation's deadline is handed off, and the hint counts one more hop", async () => {
   harness = await openHarness({ script: [{ calls: [{ name: 'slow' }] }], tools: [slow] })
   const { loop, seen } = invoked(harness, untilBegun())
   const { submit, another, key } = harness

@@ -27,7 +27,7 @@ test('new connections of an address close its oldest silent connections', () => 
   expect(cut()).toEqual([true, true, false, false, false, false])
 })
 
-test('a connection of a new address closes connections of an address that has many', () => {
+test('connections of a new address close the oldest connections of a crowded address', () => {
   const { connections, sockets } = open(4, 'a')
   const more = open(4, 'b', connections)
   const { cut } = open(2, 'c', connections)

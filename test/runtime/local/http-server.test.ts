@@ -121,7 +121,7 @@ const endless = (bytes: number): Response =>
     new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(bytes)) }, { highWaterMark: 0 }),
   )
 
-test('the buffered bytes for a client that does not read are bounded, whatever the kernel buffers', async () => {
+test('the bytes that the program buffers for a client that does not read are bounded', async () => {
   const shared = createSharedBytes().of('acme')
   // More bytes than the buffers of a connection hold.
   const text = Buffer.alloc(60_000_000, 'x')
@@ -151,7 +151,7 @@ test.each([
 })
 
 test.each([PIECE, 512 * 1024])(
-  'a client that reads steadily loses neither its response nor the next one, in chunks of %i bytes',
+  'a client that reads steadily loses neither a response in chunks of %i bytes nor the next one',
   async (bytes) => {
     fakeLooks()
     const { client, response, responses } = await unreadBy(() => endless(bytes), { requests: 2 })

@@ -92,7 +92,7 @@ test('a starting program expires the leases of ended processes, and their late w
   await Promise.all([one.close(), next.close()])
 })
 
-test('leases of another running program on the same folder, and leases without locks, are not expired', async () => {
+test('a starting program does not expire leases of another running program, nor leases without locks', async () => {
   const one = open()
   const { lease } = await startRun(one)
   const next = open()

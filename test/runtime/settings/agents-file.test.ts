@@ -151,12 +151,12 @@ describe('agents in the settings', () => {
     [{ agents: {}, foo: 1, bar: 2 }, /^there is no field "foo", "bar"$/],
     [[], /^must be an object$/],
     [null, /^must be an object$/],
-  ])('%j are refused with the path, in plain words', (value, message) => {
+  ])('%j are refused with the path and an explanation in plain words', (value, message) => {
     expect(() => parse(value)).toThrow(message)
     expect(() => parse(value)).not.toThrow(/Invalid|expected|Unrecognized|Too /)
   })
 
-  test('are named in errors together with their file', () => {
+  test('with invalid fields cause an error in which each line begins with the path of the file', () => {
     const path = join(mkdtempSync(join(tmpdir(), 'tooltrail-agents-')), 'agents.json')
     writeFileSync(path, '{"agents": {"a": {"model": 1, "tools": 1}}}')
     expect(() => readAgents({ path, named: true }, defaults)).toThrow(

@@ -92,7 +92,7 @@ describe('the settings', () => {
     ['TOOLTRAIL_ALLOWED_HOSTS', '/,tools.example.com:99999', HOSTS],
     ['TOOLTRAIL_TENANT_BUDGETS', '{"acme": {"tokens_per_day": -1}}', 'acme.tokens_per_day: must be above 0'],
     ['TOOLTRAIL_TENANT_BUDGETS', '{"acme": {"tokens": 1}}', 'acme: there is no field "tokens"'],
-  ])('state in one line what %s must be, instead of %s', (name, value, reported) => {
+  ])('explain in one line why %s cannot be %s', (name, value, reported) => {
     expect(() => readSettings({ [name]: value })).toThrow(new SettingsError(`${name}: ${reported}`))
   })
 
@@ -124,12 +124,12 @@ describe('the settings', () => {
     expect(() => readSettings(variables)).not.toThrow('never')
   })
 
-  test.each(['abc', '-1', '65536', '80.5', 'Infinity'])('state what PORT must be, instead of %s', (value) => {
+  test.each(['abc', '-1', '65536', '80.5', 'Infinity'])('report the valid values of PORT if it is %s', (value) => {
     const message = 'PORT: must be a port number, 1 to 65535, or 0 for any free one'
     expect(() => readSettings({ PORT: value })).toThrow(new SettingsError(message))
   })
 
-  test.each(['0', '-1', '1.5', 'many', 'Infinity'])('state what a limit must be, instead of %s', (value) => {
+  test.each(['0', '-1', '1.5', 'many', 'Infinity'])('report the valid values of a limit if it is %s', (value) => {
     const message = 'TOOLTRAIL_KEY_RPS: must be a whole number above 0'
     expect(() => readSettings({ TOOLTRAIL_KEY_RPS: value })).toThrow(new SettingsError(message))
   })

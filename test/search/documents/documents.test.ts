@@ -105,7 +105,7 @@ describe('history documents', () => {
     )
   })
 
-  it('documents of a chunked output equal those of its complete text, without secrets at any position', async () => {
+  it('documents of a chunked output equal those of its complete text, and any secrets are redacted', async () => {
     const output = { bytes: 9, lines: 1, sha256: '', mediaType: 'text/plain', object: 'x' }
     const { log } = writeLog().assistant(callTo('shell', '{}')).result(0, 'preview', { output, call: '' })
     const [, message] = log

@@ -54,7 +54,7 @@ describe('history entries', () => {
 })
 
 describe('hits for a model', () => {
-  it('have a header of session, time and pointer; the bold hit is between its neighbours, marked as data', () => {
+  it('are marked as data, with session, time and pointer; the bold hit is between its neighbours', () => {
     const text = renderEntries([
       entry({
         before: { label: 'USER', text: 'status?' },

@@ -90,7 +90,7 @@ describe('ranking', () => {
     )
   })
 
-  it('a call and its result are one event, of which the part with the words is shown', async () => {
+  it("a call and its result are one event, and the part that contains the query's words is shown", async () => {
     const call = 'shell(cmd="git status")'
     const event: Said[] = [
       { text: call, role: 'tool_call', tool: 'shell', call, event: 1 },
@@ -131,18 +131,18 @@ describe('text about the history', () => {
     expect((await ranked('the crate', [event, question, answer]))[0]).toBe(event)
   })
 
-  it('does not include an answer from the same run', async () =>
+  it("does not include a user's statement in a run that searched the history", async () =>
     expect((await ranked('the crate', [event, reported, answer])).at(-1)).toBe(answer.text))
 
   it.each([
     'Have moved the red crate to the attic.',
     'Please note that the red crate is in the attic',
     'It leaks. Do not touch the red crate',
-  ])('does not include an answer that opens like a question: %s', async (text) =>
+  ])("does not include a user's statement that opens like a question: %s", async (text) =>
     expect((await ranked('red crate', ['a red car', { ...reported, text }, answer]))[0]).toBe(text),
   )
 
-  it('ranks like other text if the query asks what a person said', async () =>
+  it('ranks like other text if the query asks what the assistant said', async () =>
     expect((await ranked('what did the assistant say about the red crate', [event, answer]))[0]).toBe(answer.text))
 })
 

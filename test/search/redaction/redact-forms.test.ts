@@ -27,7 +27,7 @@ it.each([
   ['PyPI', `pypi-AgEIcHlwaS5vcmc${letters(100)}`],
   ['temporary AWS credentials', `IQoJb3JpZ2lu${letters(300)}/+==`],
   ['a JSON web token', `eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.${letters(43)}`],
-])('a further kind of token is redacted, alone and in quotations: %s', async (_, secret) => {
+])('a token is redacted in plain text, nested JSON, other scripts and terminal colours: %s', async (_, secret) => {
   const core = secret.slice(-30, -8)
   expect(await redactSecrets(`it is ${secret} now`)).toBe('it is [redacted] now')
   expect(await redactSecrets(`f(${JSON.stringify({ [secret]: JSON.stringify({ a: secret }) })})`)).not.toContain(core)
@@ -63,7 +63,7 @@ it.each([
   expect(await redactSecrets(nested)).not.toContain(secret)
 })
 
-it('a form-encoded key, and a key without its beginning, are redacted', async () => {
+it('a private key is redacted if it is form-encoded or lacks its beginning', async () => {
   const lines = keyLines(30)
   const whole = `-----BEGIN RSA PRIVATE KEY-----\n${lines.join('\n')}\n-----END RSA PRIVATE KEY-----`
   expect(await redactSecrets(`a=1&k=${new URLSearchParams({ whole }).toString()}&b=2`)).toBe(
@@ -75,7 +75,7 @@ it('a form-encoded key, and a key without its beginning, are redacted', async ()
 })
 
 it.each([0, 25_000, 29_990])(
-  'a key of any length is redacted, and the text around it is kept: at %i',
+  'a long private key at position %i is redacted, and the text around it is kept',
   async (place) => {
     const lines = keyLines(1_200)
     const text = `-----BEGIN RSA PRIVATE KEY-----\n${lines.join('\n')}\n-----END RSA PRIVATE KEY-----`

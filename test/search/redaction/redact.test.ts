@@ -51,7 +51,7 @@ const SAMPLES: { readonly [rule: string]: string } = {
 
 describe('redaction', () => {
   it.each(Object.entries(SAMPLES))(
-    'replaces a secret that the rules know and the filter passes to them: %s',
+    'replaces a secret that the rules know, and the filter does not skip it: %s',
     async (_, secret) => {
       const text = `before ${secret}\nafter`
       expect(await findSecrets(text)).not.toEqual([])
