@@ -154,7 +154,7 @@ const SESSIONS: { readonly [how in Retelling]: (log: Log, asked: Asked) => void 
   },
 }
 
-/** Adds a member that uses our search tool, so the loop has marked its messages. */
+/** Adds a member that uses our search tool. The loop marks the messages of such a member. */
 function delegate(log: Log, { query, reply, depth }: { query: string; reply: string; depth: number }): void {
   const task = `Search the history for ${query} and tell me what came of it`
   const id = log.calls(DELEGATE_TOOL, { member: 'researcher', task }, reply, SEARCHED)

@@ -11,7 +11,7 @@ export interface Summary {
   readonly messages: number
   /** Creation time, in milliseconds since 1970. */
   readonly createdAt: number
-  /** The usage for making this summary, without former ones. */
+  /** Usage of the requests that made this summary. Excludes earlier summaries. */
   readonly usage: Usage
   /** `provider/model`, with the provider's own name for the model. */
   readonly model: string

@@ -37,8 +37,8 @@ export interface OpenRounds {
    */
   closedBy(message: Exclude<ClosedMessage, ClosedToolMessage>, names?: readonly string[]): ClosedToolMessage[]
   /**
-   * Removes and returns the first open call of a loop with this name and, if given, this sequence. Undefined if there
-   * is none.
+   * Removes and returns a loop's first open call with this name. `sequence`: the call must also have this sequence.
+   * Returns undefined if there is none.
    */
   take(loop: Loop, name: string, sequence?: number): FoundCall | undefined
   /** Returns each call that is open at the end of the log, as `interrupted`. */

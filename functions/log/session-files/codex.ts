@@ -45,10 +45,7 @@ export function readCodex(lines: readonly FileLine[], parser: Parser): Transcrip
   }
   return { id, title: undefined, metadata, messages: messages.end(), faults: damagedOfCodex(lines) }
 
-  /**
-   * Reads the session's description. Only the first description in a file counts: in a fork, the parents' descriptions
-   * follow.
-   */
+  /** Reads the session's description. Only the first one in a file counts: a fork's file also has its parents'. */
   function describe(meta: Fields): void {
     if (id !== undefined) return
     id = textIn(meta, 'id')

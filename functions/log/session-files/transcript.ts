@@ -236,9 +236,7 @@ export function createMessages() {
       flush()
       add(line, undefined, { role: 'tool', tool_call_id: id, status: 'running', created_at: called.get(id), parts: [] })
     },
-    /**
-     * Marks the leader's completion as complete, because the program that wrote the file reported the completion's end.
-     */
+    /** Marks the leader's completion as complete: the program that wrote the file reported the completion's end. */
     ended(): void {
       flush()
       lasts.end(undefined)

@@ -1,4 +1,4 @@
-/* Evidence, durability: A failed run can be continued behind cancelled inputs. Timeouts may be as long as timers allow. */
+/* Evidence, durability: A failed run can be continued even if cancelled inputs follow it. Timeouts may be as long as timers allow. */
 /* A platform timer can wait at most 2^31 ms (25 days). A longer timeout is reduced to this limit. */
 import { afterEach, expect, test } from 'vitest'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -90,7 +90,7 @@ test('after an input is sent from an old part of the log, the page shows the new
   await expect.poll(() => page.evaluate(IS_AT_END)).toBe(true)
 })
 
-test('scrolling up slowly stops following the log, and new messages are shown after scrolling to the end', async () => {
+test('a slow scroll upwards ends following the log, and new messages are shown after scrolling to the end', async () => {
   const page = await opened.show(`/sessions/${session}`)
   await input(page, `question ${TURNS - 1}`).waitFor()
   await expect.poll(() => page.evaluate(SCROLL_TO_END)).toBe(true)

@@ -168,7 +168,7 @@ describe('caps set by the operator', () => {
     ['key_tokens_used_up', { keys: { tokensPerDay: 1 }, tenants: {} }],
     ['tenant_budget_used_up', { keys: {}, tenants: { tokensPerDay: 1 } }],
   ])(
-    '%s: a request for a summary is rejected, even after an import; a repeated request returns its earlier summary',
+    '%s: a summary is refused, even after an import; a repeated request returns its earlier summary',
     async (code, caps) => {
       const { capped, key, post } = await spending(caps)
       const messages = Array.from({ length: 15 }, (_, at) => `question ${at}`).flatMap((text) => [

@@ -74,7 +74,7 @@ interface Dependencies {
   /** Counts the usage of a request that was cut off. */
   count(usage: Usage, model: string): Promise<void>
   /**
-   * Called before the next request, to record limits of models that a refusal shows. Without this function, the limits are
+   * Records model limits that a refusal has shown, before the next request. Without this function, the limits are
    * recorded with the summary.
    */
   learn?(limits: Limits): Promise<void>

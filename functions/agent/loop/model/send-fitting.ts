@@ -28,9 +28,9 @@ export async function sendFitting(state: RunState, asked: Asked, sized: SizedReq
 }
 
 /**
- * Sends a request. If its length is or may be the reason of a refusal, sends a smaller request once. The smaller request may be
- * refused for another reason. If the length was only a possible reason, the truncation is then undone, and the first error is
- * thrown.
+ * Sends a request. If its length is or may be the reason of a refusal, sends a smaller request once. If the
+ * smaller request is refused for another reason, and the length was only a possible reason, undoes the truncation and throws
+ * the first error.
  */
 async function sendOrReduce(state: RunState, asked: Asked, sized: SizedRequest, send: Send): Promise<Completion> {
   try {

@@ -1,6 +1,6 @@
 /* Evidence, replay: Requests fit the model's context. Between two truncations, each request starts with the same bytes as the
  * previous one. */
-/* Evidence, replay: Nothing is omitted from a request without a decision. */
+/* Evidence, replay: A request omits something only by a recorded decision. */
 import { afterEach, describe, expect, it } from 'vitest'
 import { CUT_NOTE } from '../../../../functions/log/request/request-context.ts'
 import { toOpenAiMessages } from '../../../../functions/log/formats/openai-format.ts'

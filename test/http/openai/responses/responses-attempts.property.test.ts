@@ -118,7 +118,7 @@ async function comparePrefixes(client: OpenAI): Promise<void> {
   }
 }
 
-test('each prefix of a Response plus its remainder has the items of the kept attempts, live and stored', async () => {
+test('any prefix of a Response, joined with the remainder, has the items of the kept attempts, live and stored', async () => {
   await fc.assert(fc.asyncProperty(anyRounds, playRounds), { numRuns: isWhole ? 100 : 5, endOnFailure: true })
 })
 

@@ -159,7 +159,7 @@ describe('a stream', () => {
     expect(rest.at(-1)?.event).toBe('run.completed')
   })
 
-  test('that resumes during a round contains all of that round, and all of the round of Last-Event-ID', async () => {
+  test('that resumes during a round contains this round, and the round that Last-Event-ID names, from their start', async () => {
     const held = heldTurn()
     await open({ script: [{ text: 'Let me see.', calls: [{ id: 'c1', name: 'echo' }] }, held.turn], tools: [echo] })
     const headers = { prefer: 'wait=0' }

@@ -184,7 +184,7 @@ describe('an input or import between two steps of a turn', () => {
     },
   )
 
-  test('alone causes a second run; otherwise, new messages continue the run of their source', async () => {
+  test('is the only cause of a second run; otherwise, new messages continue the run of their source', async () => {
     await open()
     await create('s')
     const source = { source: 'f', from: 0 }

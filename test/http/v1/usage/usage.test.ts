@@ -83,7 +83,7 @@ describe('GET /v1/usage', () => {
     await priced.close()
   })
 
-  test('shows only the usage of one owner to a key that is bound to this owner, for every grouping', async () => {
+  test("shows a key that is bound to an owner only this owner's usage, for every grouping", async () => {
     for (const by of ['day', 'agent', 'model'])
       expect((await ask(`?by=${by}`, alice)).data).toMatchObject([{ completions: 1 }])
     expect((await ask('?by=owner', alice)).data.map(({ key }) => key)).toEqual(['alice'])

@@ -39,8 +39,8 @@ export interface Listed {
 export type ListedChange = Partial<Omit<Listed, 'key' | 'settled'>>
 
 /**
- * Whether the session has list entries. A session of an earlier version has only its header, which is an entry of
- * separate lists.
+ * Whether the session has list entries. A session of an earlier version has none: its header
+ * itself is an entry, in separate lists.
  */
 export const isListed = (header: Item): boolean => numberAt(header, 'list_rev') !== undefined
 
