@@ -118,7 +118,7 @@ async function comparePrefixes(client: OpenAI): Promise<void> {
   }
 }
 
-test('any prefix of a Response, joined with the remainder, has the items of the kept attempts, live and stored', async () => {
+test('a prefix of a Response and its remainder have the items of the kept attempts, live and stored', async () => {
   await fc.assert(fc.asyncProperty(anyRounds, playRounds), { numRuns: isWhole ? 100 : 5, endOnFailure: true })
 })
 
