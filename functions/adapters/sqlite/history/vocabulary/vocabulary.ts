@@ -9,8 +9,8 @@ import { sessionWords } from './session-words.ts'
 const MIN_WORD_CHARACTERS = 3
 /** Minimum length, in characters, of a word whose similar words are found by its first or last half. */
 const MIN_HALVED_CHARACTERS = 6
-/** Maximum number of documents that are counted for a token. The frequency of a more common token is estimated. */
-const COUNTED = 5_000
+/** Maximum number of documents that are counted for a token. A token in more documents is common in every history. */
+const COUNTED = 20_000
 /**
  * Frequency above which counting is expensive. Such a frequency is cached until the tenant's documents change. The
  * cache has at most `REMEMBERED` frequencies.
@@ -84,24 +84,11 @@ function remember<Value>(cache: Map<string, Value>, key: string, value: Value): 
   cache.set(key, value)
 }
 
-/**
- * Returns the number of the audience's documents with the token. For a common token, the number is estimated. Only the
- * first `COUNTED` documents with the token are counted. The rest of the range is assumed to have as many per id.
- */
+/** Returns the number of the audience's documents with the token, at most `COUNTED`. */
 function frequencyOf(database: Database, { range, tokens }: Audience, token: string): number {
-  const { first, last } = range
-  const sql = `SELECT count(*) AS n, max(id) AS at FROM (
-    SELECT rowid AS id FROM historyWords WHERE historyWords MATCH ? AND rowid BETWEEN ? AND ?
-    ORDER BY rowid LIMIT ${COUNTED})`
-  const found = readOne<{ n: number; at: number | null }>(
-    database,
-    sql,
-    [quote(token), ...tokens].join(' AND '),
-    first,
-    last,
-  )
-  const { n, at } = found ?? { n: 0, at: null }
-  return n < COUNTED || at === null ? n : Math.round((n * (last - first + 1)) / (at - first + 1))
+  const sql = `SELECT count(*) AS n FROM (
+    SELECT 1 FROM historyWords WHERE historyWords MATCH ? AND rowid BETWEEN ? AND ? LIMIT ${COUNTED})`
+  return readOne<{ n: number }>(database, sql, [quote(token), ...tokens].join(' AND '), range.first, range.last)?.n ?? 0
 }
 
 /**
