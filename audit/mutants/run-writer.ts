@@ -44,7 +44,11 @@ export const RUN_WRITER_MUTANTS = [
     ],
     ['calls that clients resolved in a pause are not emitted', '.filter(isResolved)', '.filter(() => false)'],
     ['calls that are only approved are emitted as ended', '.filter(isResolved)', ''],
-    ['a takeover emits the calls of an earlier pause', "  if (changes.at(-2)?.type !== 'run.paused') return []\n", ''],
+    [
+      'a takeover emits the calls of an earlier pause',
+      "  if (pause?.type !== 'run.paused' || !isOurs) return []\n",
+      '',
+    ],
     [
       'a resumption is emitted before the calls of its pause',
       'for (const call of readsCalls',

@@ -1,5 +1,6 @@
 /* Evidence, api: A holder emits the events that readers derive from the log, once and in the same order. */
 import { afterEach, expect, test } from 'vitest'
+import { createSystemClock } from '../../../functions/adapters/memory/system-clock.ts'
 import type { Ports } from '../../../functions/runtime/program.ts'
 import { until } from '../../eventually.ts'
 import { makeTool, openHarness } from '../harness.ts'
@@ -152,4 +153,22 @@ test('a run resumes although the calls of its pause cannot be read', async () =>
   const resumed = events.findIndex(({ type }) => type === 'run.resumed')
   expect(resumed).toBeGreaterThan(0)
   expect(events.slice(0, resumed).filter(({ type }) => type === 'tool_call.completed')).toEqual([])
+})
+
+test('a holder that takes over a resumed run does not emit the ends of its paused calls again', async () => {
+  let ahead = 0
+  const clock = { ...createSystemClock(), now: () => Date.now() + ahead }
+  harness = await openHarness({ ...RESOLVED_IN_PAUSE, clock })
+  const { ports, key, service, session, events, worker } = harness
+  const runId = await harness.submit('go', { clientTools })
+  await harness.settled(runId)
+  await service.resolve(session, runId, RESOLUTIONS, { here: false })
+  const seen = await ports.lease.readHeader(key)
+  if (seen === undefined) throw new Error('there is no session')
+  expect(await ports.lease.take(seen, 'dead')).toBeDefined()
+  ahead = 61_000
+  await worker.serve(key)
+  await harness.settled(runId)
+  const ended = events.flatMap((event) => (event.type === 'tool_call.completed' ? [event.message.toolCallId] : []))
+  expect(ended).toEqual(['c'])
 })

@@ -91,8 +91,10 @@ export function statusWrites(held: Held): StatusWrites {
 /** Returns the calls that clients resolved during the pause after which the run resumes, in log order. */
 async function callsResolvedInPause(held: Held, { notices = [] }: Run): Promise<readonly ToolMessage[]> {
   const changes = notices.filter(({ type }) => type === 'run.paused' || type === 'run.resumed')
-  // If a run is taken over, no pause directly precedes its resumption. The ends of its calls were emitted, or are in the log.
-  if (changes.at(-2)?.type !== 'run.paused') return []
+  // Only the holder that stored the resumption emits these ends. If it crashed before, followers read them from the log.
+  const [pause, resumption] = changes.slice(-2)
+  const isOurs = resumption?.type === 'run.resumed' && resumption.generation === held.lease.generation
+  if (pause?.type !== 'run.paused' || !isOurs) return []
   return ((await readCalls(held, pausedCalls(changes))) ?? []).filter(isResolved)
 }
 
