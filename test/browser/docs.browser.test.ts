@@ -55,6 +55,10 @@ describe('a search in the docs', () => {
     expect(await page.getByRole('status').textContent()).toBe(`1 of ${all.length}`)
     expect(await page.locator('nav li:visible').allTextContents()).toEqual([expect.stringContaining('Copy a session')])
     expect(await page.locator('main h2:visible').allTextContents()).toEqual(['Sessions'])
+    // Every operation says that each refusal is a problem. That sentence is not searched.
+    await field(page).fill('problem')
+    expect(await visibleIds(page)).toContain('Problem')
+    expect(await visibleIds(page)).not.toContain('forkSession')
     await field(page).fill('')
     expect(await visibleIds(page)).toEqual(all)
     expect(await page.getByRole('status').textContent()).toBe('')

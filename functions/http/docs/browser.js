@@ -6,7 +6,9 @@ document.querySelector('#address').textContent = new URL('.', location.href).hre
 const search = document.querySelector('.search')
 const [field] = search.elements
 const entries = [...document.querySelectorAll('article')].map((article) => {
-  const texts = [...article.querySelectorAll('details > summary, details > p, .name')].map((one) => one.textContent)
+  const texts = [...article.querySelectorAll('details > summary, article > details > p, .name')].map(
+    (one) => one.textContent,
+  )
   const link = document.querySelector(`nav li a[href="#${CSS.escape(article.id)}"]`)
   return { article, link, text: [article.id, ...texts].join('\n').toLowerCase() }
 })
@@ -46,6 +48,8 @@ search.addEventListener('submit', (event) => {
 })
 addEventListener('hashchange', openTarget)
 addEventListener('click', (event) => {
+  // With these keys, the browser opens the link in another tab or window, or saves it.
+  if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return
   // A link to the address that is already shown causes no `hashchange`.
   if (event.target.closest('nav li a, article a')?.hash !== location.hash) return
   event.preventDefault()
