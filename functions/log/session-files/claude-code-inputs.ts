@@ -24,12 +24,9 @@ export const isProgramRecord = (record: Fields, message: Fields): boolean =>
 /** Origins of texts that other agents or the program wrote. The notice of a task is recognised by its text. */
 const OTHER_ORIGINS = new Set(['peer', 'coordinator', 'auto-continuation'])
 
-/** Whether another agent or the program wrote the text of a user record. The record's results still belong to the log. */
+/** Whether another agent or the program wrote the text of a user record or a queued input. A record's results still belong to the log. */
 export const isOfOthers = ({ origin }: Fields, parser: Parser): boolean =>
   parser > 1 && isRecord(origin) && OTHER_ORIGINS.has(kindOf(origin) ?? '')
-
-/** Whether the origin of a queued input is the person. */
-const isOfPerson = (origin: unknown): boolean => !isRecord(origin) || ['human', undefined].includes(kindOf(origin))
 
 const kindOf = (origin: Fields): string | undefined => textIn(origin, 'kind')
 
@@ -54,7 +51,7 @@ export function queuedInput(record: Fields, seen: Set<string>): JsonObject[] {
   const { attachment } = record
   if (record['type'] !== 'attachment' || !isRecord(attachment) || attachment['type'] !== 'queued_command') return []
   const [mode, uuid, source] = [attachment['commandMode'], textIn(record, 'uuid'), textIn(attachment, 'source_uuid')]
-  if (attachment['isMeta'] === true || record['isSidechain'] === true || !isOfPerson(attachment['origin'])) return []
+  if (attachment['isMeta'] === true || record['isSidechain'] === true || isOfOthers(attachment, 2)) return []
   if (mode !== undefined && mode !== 'prompt') return []
   if (lacksContent(record)) return []
   if ([uuid, source].some((one) => one !== undefined && seen.has(one))) return []

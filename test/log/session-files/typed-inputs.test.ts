@@ -25,6 +25,7 @@ describe('Claude Code', () => {
     ['a text', queued('go on')],
     ['blocks', queued([{ type: 'text', text: 'go on' }])],
     ['a prompt of a human', queued('go on', { commandMode: 'prompt', origin: { kind: 'human' } })],
+    ['a queued text of an origin that is not known', queued('go on', { origin: { kind: 'cli' } })],
     ['a text of an origin that is not known', user('go on', { origin: { kind: 'cli' } })],
     ['a text without the form of a notice', user('go on', { origin: { kind: 'task-notification' } })],
     ['a text behind a reminder', user('<system-reminder>mind</system-reminder>\n\ngo on')],
